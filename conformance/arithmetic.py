@@ -1,0 +1,56 @@
+"""The numeric behaviour of a placement: the only place where an accuracy is written down.
+
+The oracle derives every tolerance from these numbers; none of them is tuned for a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+FLOAT32_ROUNDOFF = 2.0**-24
+TF32_ROUNDOFF = 2.0**-11
+BFLOAT16_ROUNDOFF = 2.0**-8
+SMALLEST_NORMAL = 2.0**-126
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """How a placement rounds.
+
+    `unit_roundoff` is the relative error of one operation; `operand_roundoff` that of a matrix product's operands before
+    they are multiplied (0: none); `underflow` the absolute error of every result (a flushed subnormal); `accuracy` the
+    error of elementary functions in ulps, by name: an entry of 4 multiplies the rounding error by 4 (one ulp is up to
+    two unit roundoffs). A function that is missing there has no known accuracy, and the oracle refuses it by name.
+    """
+
+    name: str
+    unit_roundoff: float = FLOAT32_ROUNDOFF
+    operand_roundoff: float = 0.0
+    underflow: float = SMALLEST_NORMAL
+    accuracy: Mapping[str, float] = field(default_factory=dict)
+
+
+CPU_ACCURACY: Mapping[str, float] = {
+    "tanh": 5.0,
+    "exp": 2.0,
+    "log1p": 3.0,
+    "sigmoid": 3.0,
+    # JAX differentiates softplus as exp(z - softplus(z)): the rounding of softplus(z) for z just under 16 is 8
+    # unit roundoffs in the result (8.4 measured).
+    "softplus": 4.0,
+    "softplus_backward": 16.0,
+}
+
+CPU = Arithmetic("cpu-float32", accuracy=CPU_ACCURACY)
+CPU_TF32 = replace(CPU, name="cpu-tf32", operand_roundoff=TF32_ROUNDOFF)
+"""The CPU with matrix products' operands rounded to TF32: emulates an accelerator's default precision."""
+CPU_BFLOAT16 = replace(CPU, name="cpu-bfloat16", operand_roundoff=BFLOAT16_ROUNDOFF)
+"""The CPU with matrix products' operands rounded to bfloat16: emulates an accelerator's default precision."""
+
+_BY_PLACEMENT: Mapping[tuple[str, str], Arithmetic] = {("cpu", "highest"): CPU}
+
+
+def find_arithmetic(platform: str, precision: str) -> Arithmetic | None:
+    """The arithmetic of a platform at a precision, or None where none has been established yet."""
+    return _BY_PLACEMENT.get((platform, precision))

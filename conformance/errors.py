@@ -1,0 +1,52 @@
+"""The faults that the engine can meet, one class per fault, under one base.
+
+A message says what was being done, where, what was found, what was wanted, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class ConformanceError(Exception):
+    """Base of every fault that is told to the user in words instead of a traceback."""
+
+    exit_code = 2
+
+
+class UsageError(ConformanceError):
+    """The command was called in a way that cannot be carried out."""
+
+
+class InputFault(ConformanceError):
+    """A problem file or case file is not what its format demands; the text has one line per fault."""
+
+
+class LoadError(ConformanceError):
+    """A module that the user named cannot be loaded."""
+
+
+class NotProven(ConformanceError):
+    """The question could not be answered; never the implementation's fault."""
+
+    exit_code = 3
+
+
+class SideUnavailable(NotProven):
+    """A side's framework is missing, or cannot be started as asked."""
+
+
+class DeviceUnavailable(NotProven):
+    """The platform or device that was asked for is not there."""
+
+
+class OracleRefusal(NotProven):
+    """The oracle met something that it has no rule for, and says its name."""
+
+
+class OracleFault(NotProven):
+    """The oracle itself is wrong: a missing gradient, a forgotten batch dimension, a sigma that is not finite."""
+
+
+class ImplementationFault(ConformanceError):
+    """The implementation raised, or cannot be called as the mode needs."""
+
+    exit_code = 1

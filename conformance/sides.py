@@ -1,0 +1,138 @@
+"""The two sides' interfaces, and how the engine finds the sides.
+
+The sides stand beside the engine, wherever it is installed. They are loaded from there under private names, so that a
+user's own package called ``jax_impl`` or ``torch_oracle`` neither hides them nor is hidden by them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol, cast
+
+from conformance.arithmetic import Arithmetic
+from conformance.errors import SideUnavailable
+from conformance.estimate import Estimation
+from conformance.evaluation import Evaluation
+from conformance.placement import Placement
+from conformance.problem import Problem
+
+_ENGINE = Path(__file__).resolve().parent
+
+
+class Implementation(Protocol):
+    """A function under test, loaded and ready."""
+
+    def evaluate(
+        self, inputs: Mapping[str, Any], placement: Placement, neighbours: Sequence[Mapping[str, Any]]
+    ) -> Evaluation:
+        """What the function returns for `inputs`, which has the problem's input names in order.
+
+        Leaves are NumPy arrays (the side makes its own copy), Python floats, static values, and seeds of PRNG keys.
+        Mode ``vmap`` batches the case between the `neighbours` and hands back its own row.
+
+        Raises:
+            ImplementationFault: the function raised, or cannot be called as the mode needs.
+        """
+        ...
+
+
+class ImplementationSide(Protocol):
+    """The side of the implementations under test."""
+
+    def start(self, platform: str) -> Mapping[str, Any]:
+        """Versions and devices, after the framework has been started on `platform`; safe to call again.
+
+        Raises:
+            SideUnavailable: the framework is missing, or is already running on another platform.
+            DeviceUnavailable: it has no device of that platform.
+        """
+        ...
+
+    def load(self, problem: Problem, source: str | None, returns: Sequence[str] | None) -> Implementation:
+        """The implementation of `problem`: the root's own, or that of `source`, a file or dotted module, ``:name`` after it.
+
+        `returns` names the parts of a tuple that the function returns.
+
+        Raises:
+            LoadError: there is no such file, module or function.
+            ImplementationFault: its module raised while it was loaded.
+        """
+        ...
+
+
+class Oracle(Protocol):
+    """A problem's independent reference, loaded and ready."""
+
+    def estimate(
+        self,
+        cases: Sequence[Mapping[str, Any]],
+        arithmetic: Arithmetic,
+        *,
+        runs: int,
+        seeds: Sequence[int],
+        allow_ties: bool = False,
+    ) -> list[Estimation]:
+        """The estimate of each case; all of one shape and with equal static values, since they go through in one batch.
+
+        Raises:
+            OracleRefusal: an operation has no rule, an intermediate overflows, or operands tie exactly.
+            OracleFault: the oracle forgets the batch dimension, leaves a gradient out, or has a sigma that is not finite.
+        """
+        ...
+
+
+class OracleSide(Protocol):
+    """The side of the oracles."""
+
+    def start(self, threads: int) -> Mapping[str, Any]:
+        """Versions and settings, after the framework has been started with so many threads; safe to call again.
+
+        Raises:
+            SideUnavailable: the framework is missing.
+        """
+        ...
+
+    def load(self, problem: Problem) -> Oracle:
+        """The root's oracle of `problem`.
+
+        Raises:
+            LoadError: there is no such file, or it has no `evaluate`.
+            OracleFault: its module raised while it was loaded.
+        """
+        ...
+
+
+def _load_side(name: str) -> ModuleType:
+    private = f"_conformance_{name}"
+    if private in sys.modules:
+        return sys.modules[private]
+    folder = _ENGINE.parent / name
+    spec = importlib.util.spec_from_file_location(
+        private, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    if spec is None or spec.loader is None or not (folder / "__init__.py").is_file():
+        raise SideUnavailable(
+            f"loading the side {name}: {folder} is not there; wanted it beside the engine. Install conformance again."
+        )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[private] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[private]
+        raise
+    return module
+
+
+def load_implementation_side() -> ImplementationSide:
+    """The installed engine's JAX side; importing the framework is left to its `start`."""
+    return cast("ImplementationSide", _load_side("jax_impl").create_side())
+
+
+def load_oracle_side() -> OracleSide:
+    """The installed engine's PyTorch side; importing the framework is left to its `start`."""
+    return cast("OracleSide", _load_side("torch_oracle").create_side())
