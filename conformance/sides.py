@@ -41,7 +41,12 @@ class Implementation(Protocol):
 
 
 class ImplementationSide(Protocol):
-    """The side of the implementations under test."""
+    """The side of the implementations under test.
+
+    `array_kind` is the type that each returned leaf must have, as `Returned.kind` names it.
+    """
+
+    array_kind: str
 
     def start(self, platform: str) -> Mapping[str, Any]:
         """Versions and devices, after the framework has been started on `platform`; safe to call again.
