@@ -70,16 +70,16 @@ def _disagreement(
     if documented is not None:
         detail["documented"] = documented[where].item()
     finite = np.isfinite(got[where]) or not np.isfinite(value)
-    kind = f"z {standardised.largest:.3g} is above the limit {LIMIT:g}" if finite else f"{got[where].item()} is not finite"
+    kind = (
+        f"z {standardised.largest:.3g} is above the limit {LIMIT:g}" if finite else f"{got[where].item()} is not finite"
+    )
     if sigma is None:
         kind = "differs from the exact value"
     cause = _cause(case, got, estimate, documented)
     return Fault(Verdict.DISAGREE, f"{kind}; {wrong} of {got.size} elements wrong", quantity, cause, detail=detail)
 
 
-def _cause(
-    case: Case, got: NDArray[Any], estimate: Estimate, documented: NDArray[Any] | None
-) -> Cause | None:
+def _cause(case: Case, got: NDArray[Any], estimate: Estimate, documented: NDArray[Any] | None) -> Cause | None:
     """`oracle` where the implementation meets the documented value and the oracle does not."""
     if documented is None or case.rounding is None or not np.any(differs(estimate.value, documented, case.rounding)):
         return None

@@ -5,6 +5,22 @@ A message says what was being done, where, what was found, what was wanted, and 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileFault:
+    """One thing that is wrong in a file, and where: line and column count from 1, `path` is a JSON path."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.path}: {self.message}"
+
 
 class ConformanceError(Exception):
     """Base of every fault that is told to the user in words instead of a traceback."""
@@ -17,7 +33,16 @@ class UsageError(ConformanceError):
 
 
 class InputFault(ConformanceError):
-    """A problem file or case file is not what its format demands; the text has one line per fault."""
+    """A file is not what its format demands; the text has one line per fault."""
+
+    def __init__(self, *faults: FileFault | str) -> None:
+        """The faults of one or more files, in the order in which they are told."""
+        super().__init__("\n".join(map(str, faults)))
+        self.faults = tuple(fault for fault in faults if isinstance(fault, FileFault))
+
+
+class UnknownProblem(InputFault):
+    """A file names a problem that its root does not have."""
 
 
 class LoadError(ConformanceError):

@@ -56,5 +56,5 @@ class Estimation:
     quantities: Mapping[str, Estimate]
     runs: int
     coins: Sequence[str] = ()
-    saved: Mapping[str, int] = field(default_factory=dict)
-    recomputed: Mapping[str, int] = field(default_factory=dict)
+    saved: Mapping[str, int] = field(default_factory=dict[str, int])
+    recomputed: Mapping[str, int] = field(default_factory=dict[str, int])

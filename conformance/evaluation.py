@@ -43,10 +43,10 @@ class Evaluation:
     """An implementation's answer to one case.
 
     `outputs` has the containers that were returned, exactly, with `Returned` leaves. `arguments` says of each Python
-    float how it was passed: ``traced``, ``static`` or ``python`` (eager). `executable` names the devices of the compiled
-    program where there is one.
+    float how it was passed: ``traced``, ``static`` or ``python`` (eager). `executable` names the devices of the
+    compiled program where there is one.
     """
 
     outputs: ReturnedTree
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    executable: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    executable: Mapping[str, Any] = field(default_factory=dict[str, Any])

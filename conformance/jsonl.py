@@ -11,11 +11,12 @@ from typing import Any
 from conformance.encoding import encode_number
 
 
-def _strict(node: Any) -> Any:
+def to_strict(node: Any) -> Any:
+    """The node in JSON's own types, with numbers that are not finite as text."""
     if isinstance(node, Mapping):
-        return {str(name): _strict(child) for name, child in node.items()}
+        return {str(name): to_strict(child) for name, child in node.items()}
     if isinstance(node, list | tuple):
-        return [_strict(child) for child in node]
+        return [to_strict(child) for child in node]
     return encode_number(node) if isinstance(node, float) else node
 
 
@@ -25,7 +26,7 @@ def append_line(path: Path, node: Mapping[str, Any]) -> None:
     Raises:
         OSError: the file cannot be written, or the disk is full.
     """
-    line = (json.dumps(_strict(node), allow_nan=False, separators=(",", ":")) + "\n").encode()
+    line = (json.dumps(to_strict(node), allow_nan=False, separators=(",", ":")) + "\n").encode()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         while line:

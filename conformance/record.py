@@ -21,7 +21,7 @@ class Quantity:
     largest_z: float | None = None
     rms_z: float | None = None
     where: tuple[int, ...] = ()
-    arrays: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def resolved(self) -> bool:
@@ -73,10 +73,10 @@ class Record:
     placement: Placement
     implementation: str
     faults: Sequence[Fault] = ()
-    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    quantities: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     uninformative: frozenset[str] = frozenset()
-    contract: Mapping[str, str] = field(default_factory=dict)
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    contract: Mapping[str, str] = field(default_factory=dict[str, str])
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def verdict(self) -> Verdict:

@@ -45,9 +45,11 @@ class Runner:
     settings: Settings
     implementation_side: ImplementationSide
     oracle_side: OracleSide
-    _implementations: dict[str, Implementation] = field(default_factory=dict)
-    _oracles: dict[str, Oracle] = field(default_factory=dict)
-    _estimations: dict[tuple[str, str], Estimation | NotProven] = field(default_factory=dict)
+    _implementations: dict[str, Implementation] = field(default_factory=dict[str, Implementation])
+    _oracles: dict[str, Oracle] = field(default_factory=dict[str, Oracle])
+    _estimations: dict[tuple[str, str], Estimation | NotProven] = field(
+        default_factory=dict[tuple[str, str], Estimation | NotProven]
+    )
 
     @property
     def arithmetic(self) -> Arithmetic:
@@ -101,7 +103,7 @@ class Runner:
         estimation = self._estimate(case, faults)
         evaluation = self._evaluate(case, placement, faults)
         compared: dict[str, Compared] = {}
-        contract: dict[str, str] = {clause: "not-checked" for clause in case.problem.contract}
+        contract: dict[str, str] = dict.fromkeys(case.problem.contract, "not-checked")
         leaves: Mapping[str, Any] = {}
         evidence: dict[str, Any] = {"worker": worker, "start": started.isoformat()}
         if evaluation is not None:

@@ -58,9 +58,9 @@ class ImplementationSide(Protocol):
         ...
 
     def load(self, problem: Problem, source: str | None, returns: Sequence[str] | None) -> Implementation:
-        """The implementation of `problem`: the root's own, or that of `source`, a file or dotted module, ``:name`` after it.
+        """The implementation of `problem`: the root's own, or that of `source`.
 
-        `returns` names the parts of a tuple that the function returns.
+        `source` is a file or a dotted module, ``:name`` after it; `returns` names the parts of a tuple that the function returns.
 
         Raises:
             LoadError: there is no such file, module or function.
@@ -85,7 +85,7 @@ class Oracle(Protocol):
 
         Raises:
             OracleRefusal: an operation has no rule, an intermediate overflows, or operands tie exactly.
-            OracleFault: the oracle forgets the batch dimension, leaves a gradient out, or has a sigma that is not finite.
+            OracleFault: the oracle forgets the batch dimension, leaves a gradient out, or has no finite sigma.
         """
         ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 DTYPES = ("float32", "bfloat16", "float16", "int32", "bool")
 FLOATING = ("float32", "bfloat16", "float16")
@@ -93,9 +93,11 @@ def load_signature(node: object) -> Signature:
     if isinstance(node, str):
         return load_leaf(node)
     if isinstance(node, list):
-        return [load_signature(child) for child in node]
+        return [load_signature(child) for child in cast("list[object]", node)]
     if isinstance(node, dict):
-        if set(node) == {"tuple"} and isinstance(node["tuple"], list):
-            return tuple(load_signature(child) for child in node["tuple"])
-        return {name: load_signature(child) for name, child in node.items()}
+        named = cast("dict[str, object]", node)
+        parts = named.get("tuple")
+        if set(named) == {"tuple"} and isinstance(parts, list):
+            return tuple(load_signature(child) for child in cast("list[object]", parts))
+        return {name: load_signature(child) for name, child in named.items()}
     raise ValueError(f"found {node!r}; wanted a leaf such as 'float32[N,D]', an object, an array or {{'tuple': [...]}}")

@@ -18,13 +18,11 @@ CLAUSE = "returns"
 class Structure:
     """The leaves that can be compared, by quantity, and what is wrong with the rest."""
 
-    leaves: dict[str, Returned] = field(default_factory=dict)
+    leaves: dict[str, Returned] = field(default_factory=dict[str, Returned])
     faults: list[Fault] = field(default_factory=list)
 
 
-def check_structure(
-    returned: ReturnedTree, outputs: Signature, dims: Mapping[str, int], array_kind: str
-) -> Structure:
+def check_structure(returned: ReturnedTree, outputs: Signature, dims: Mapping[str, int], array_kind: str) -> Structure:
     """The structure of `returned` against the declared `outputs`; `array_kind` is the type that each leaf must have."""
     structure = Structure()
     _check(structure, returned, outputs, dims, array_kind, "")

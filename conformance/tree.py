@@ -6,7 +6,7 @@ A quantity is one leaf of the outputs, named by its path: ``loss``, ``grads.w1``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 ROOT = "output"
 """The name of the leaf of a tree that is nothing but a leaf."""
@@ -14,9 +14,9 @@ ROOT = "output"
 
 def _children(node: Any) -> list[tuple[str, Any]] | None:
     if isinstance(node, dict):
-        return [(str(name), child) for name, child in node.items()]
+        return [(str(name), child) for name, child in cast("dict[object, Any]", node).items()]
     if isinstance(node, list | tuple):
-        return [(str(index), child) for index, child in enumerate(node)]
+        return [(str(index), child) for index, child in enumerate(cast("list[Any]", node))]
     return None
 
 
@@ -33,10 +33,12 @@ def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def map_leaves(function: Callable[..., Any], node: Any, *others: Any) -> Any:
     """The tree of the same containers with `function` applied to each leaf of `node`, and of `others` beside it."""
     if isinstance(node, dict):
-        return {name: map_leaves(function, child, *(other[name] for other in others)) for name, child in node.items()}
+        named = cast("dict[Any, Any]", node)
+        return {name: map_leaves(function, child, *(other[name] for other in others)) for name, child in named.items()}
     if isinstance(node, list | tuple):
+        parts = cast("list[Any]", node)
         children = [
-            map_leaves(function, child, *(other[index] for other in others)) for index, child in enumerate(node)
+            map_leaves(function, child, *(other[index] for other in others)) for index, child in enumerate(parts)
         ]
-        return type(node)(children)
+        return tuple(children) if isinstance(node, tuple) else children
     return function(node, *others)

@@ -44,7 +44,7 @@ class Fault:
     quantity: str | None = None
     cause: Cause | None = None
     clause: str | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def to_json(self) -> dict[str, Any]:
         """The fault as a JSON object, without what is empty."""

@@ -1,0 +1,179 @@
+"""What people see of a run: its head, its table, and a diagnosis of each case that does not agree."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from conformance.placement import MODES
+from conformance.record import Record
+from conformance.standardised import LIMIT
+from conformance.verdict import Fault, Verdict
+
+_COLOURS = {
+    Verdict.AGREE: "green",
+    Verdict.ERROR: "red",
+    Verdict.DISAGREE: "red",
+    Verdict.CONTRACT_BROKEN: "red",
+    Verdict.NOT_PROVEN: "yellow",
+}
+_WIDTH = 120
+
+
+def render_header(header: Mapping[str, Any]) -> str:
+    """One line: where the run was, and with which versions."""
+    implementation, oracle = header.get("implementation", {}), header.get("oracle", {})
+    versions = [f"{name} {value}" for name, value in {**implementation, **oracle}.items() if isinstance(value, str)]
+    devices = implementation.get("devices", [])
+    kinds = ", ".join(f"{count} x {kind}" for kind, count in Counter(d.get("kind", "?") for d in devices).items())
+    place = f"{header.get('platform', '?')}" + (f" ({kinds})" if kinds else "")
+    return " · ".join(
+        [
+            place,
+            f"precision {header.get('precision', '?')}",
+            *sorted(set(versions) - {f"platform {header.get('platform')}"}),
+        ]
+    )
+
+
+def render_table(records: Sequence[Record], width: int = _WIDTH, colour: bool = False) -> str:
+    """A row per case, a column per mode with the largest z there, or with the verdict where it does not agree."""
+    placements = _placements(records)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("case", no_wrap=True)
+    for placement in placements:
+        table.add_column(placement, justify="right", no_wrap=True)
+    table.add_column("digits", justify="right", no_wrap=True)
+    table.add_column("worst", no_wrap=True)
+    cells: dict[str, dict[str, Record]] = {}
+    for record in records:
+        cells.setdefault(record.case, {})[str(record.placement)] = record
+    for case, row in cells.items():
+        cell = [_cell(row.get(placement)) for placement in placements]
+        table.add_row(case, *cell, _digits(row.values()), _worst(row.values()))
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=colour, color_system="auto" if colour else None, highlight=False
+    )
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+
+
+def _placements(records: Iterable[Record]) -> list[str]:
+    found = {str(record.placement): record.placement for record in records}
+    return sorted(found, key=lambda name: (found[name].platform, found[name].precision, MODES.index(found[name].mode)))
+
+
+def _cell(record: Record | None) -> Text:
+    if record is None:
+        return Text("-", style="dim")
+    z = "" if record.largest_z is None else f"{record.largest_z:.2g}"
+    if record.verdict is Verdict.AGREE:
+        return Text(z or "agree", style="green")
+    cause = f" ({record.cause})" if record.cause else ""
+    return Text(f"{record.verdict}{cause} {z}".rstrip(), style=_COLOURS[record.verdict])
+
+
+def _digits(records: Iterable[Record]) -> str:
+    quantities = [
+        quantity
+        for record in records
+        for name, quantity in record.quantities.items()
+        if name not in record.uninformative
+    ]
+    return f"{min(quantity.digits for quantity in quantities):.1f}" if quantities else "-"
+
+
+def _worst(records: Iterable[Record]) -> str:
+    found = [
+        (quantity.largest_z, name, quantity.where)
+        for record in records
+        for name, quantity in record.quantities.items()
+        if quantity.largest_z is not None
+    ]
+    if not found:
+        return "-"
+    _, name, where = max(found, key=lambda entry: entry[0])
+    return element(name, where)
+
+
+def element(quantity: str, index: Sequence[int]) -> str:
+    """An element's name as a person would index it: ``grads.w1[0,2]``."""
+    return quantity + (f"[{','.join(map(str, index))}]" if index else "")
+
+
+def render_summary(records: Sequence[Record], seconds: float | None = None) -> str:
+    """One line of counts: verdicts, cases, problems, the largest z."""
+    counts = Counter(record.verdict for record in records)
+    said = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+    cases, problems = len({record.case for record in records}), len({record.problem for record in records})
+    largest = max((record.largest_z for record in records if record.largest_z is not None), default=None)
+    parts = [
+        ", ".join(said) or "nothing was run",
+        f"{_count(cases, 'case')} of {_count(problems, 'problem')}",
+        *([] if largest is None else [f"largest z {largest:.2g} (limit {LIMIT:g})"]),
+        *([] if seconds is None else [f"{seconds:.1f} s"]),
+    ]
+    return " · ".join(parts)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def render_unresolved(unresolved: Iterable[str]) -> list[str]:
+    """A line for each quantity that no case of a run resolves."""
+    return [
+        f"not proven: no case resolves {text}: fewer than 2 digits in every case, so any small answer would pass. "
+        "Add a case that resolves it, or declare it uninformative in its cases."
+        for text in unresolved
+    ]
+
+
+def render_failure(record: Record, again: Sequence[str] = ()) -> str:
+    """The diagnosis of a record that does not agree; `again` are the options that its run was given."""
+    cause = f" ({record.cause})" if record.cause else ""
+    lines = [f"{record.verdict}{cause}: {record.case} [{record.placement}]"]
+    for fault in record.faults:
+        lines += _render_fault(fault, record)
+    name = record.case if record.node.startswith("cases/") else record.node.rsplit("[", 1)[0]
+    command = ["conformance", "run", name, "--mode", record.placement.mode]
+    if record.placement.platform != "cpu":
+        command += ["--platform", record.placement.platform]
+    lines.append(f"  again: {shlex.join([*command, *again])}")
+    return "\n".join(lines)
+
+
+def _render_fault(fault: Fault, record: Record) -> list[str]:
+    clause = f"clause {fault.clause}: " if fault.clause else ""
+    verdict = "" if fault.verdict is record.verdict else f"{fault.verdict}: "
+    detail = fault.detail
+    where = element(fault.quantity, detail.get("index", ())) + ": " if fault.quantity else ""
+    first, *rest = fault.message.split("\n")
+    lines = [f"  {verdict}{clause}{where}{first}", *(f"    {line}" for line in rest)]
+    for name, label in (
+        ("got", "got"),
+        ("value", "oracle"),
+        ("documented", "documented"),
+        ("sigma", "sigma"),
+        ("z", "z"),
+        ("limit", "limit"),
+    ):
+        if detail.get(name) is not None:
+            lines.append(f"    {label:<11}{_number(name, detail[name])}")
+    return lines
+
+
+def _number(name: str, value: Any) -> str:
+    """9 significant digits give a float32 back exactly, 17 a float64."""
+    if isinstance(value, bool | int | str):
+        return str(value)
+    digits = {"got": 9, "value": 17, "documented": 17}.get(name, 3)
+    return f"{value:.{digits}g}"
