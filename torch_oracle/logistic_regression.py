@@ -1,0 +1,37 @@
+"""The independent reference of L2-regularised logistic regression.
+
+With ``z = X w + b``::
+
+    L(w, b) = (1/N) sum_i [softplus(z_i) - y_i z_i] + (l2/2) sum_j w_j^2
+
+The intercept b is not penalised. Domain: y in {0, 1}, l2 >= 0, any finite x, w and b.
+Edges: softplus is PyTorch's fused function, so z = 0 has the derivative 1/2 without a convention of ours, and no
+logit overflows. Its linear branch begins at 700, where float64 cannot tell it from the curve any more.
+Independence: reverse-mode differentiation by PyTorch's autograd, of the fused softplus and its own derivative, in
+float64; it shares neither code nor formula of a derivative with the implementation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float64
+from torch import Tensor
+
+
+def evaluate(
+    params: dict[str, Float64[Tensor, "*batch _"]],
+    x: Float64[Tensor, "*batch N D"],
+    y: Float64[Tensor, "*batch N"],
+    l2: float | Float64[Tensor, "*batch"],
+) -> dict[str, Any]:
+    """The loss, shape ``batch``, and its gradients by parameter: w ``(*batch, D)`` and b ``batch``."""
+    w = params["w"].detach().requires_grad_()
+    b = params["b"].detach().requires_grad_()
+    logits = (x @ w.unsqueeze(-1)).squeeze(-1) + b.unsqueeze(-1)
+    data = (F.softplus(logits, threshold=700.0) - y * logits).mean(-1)
+    loss = data + 0.5 * l2 * (w * w).sum(-1)
+    grad_w, grad_b = torch.autograd.grad(loss.sum(), [w, b])
+    return {"loss": loss.detach(), "grads": {"w": grad_w, "b": grad_b}}
