@@ -95,6 +95,10 @@ def _sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor:
     return grad * ((1 - output) * output)
 
 
+def _exp2(x: Tensor) -> Tensor:
+    return torch.exp(x * math.log(2.0))
+
+
 def _log_sigmoid_forward(x: Tensor) -> tuple[Tensor, Tensor]:
     return torch.neg(F.softplus(torch.neg(x), threshold=700.0)), x.new_zeros(0)
 
@@ -131,10 +135,6 @@ def _gelu_backward(grad: Tensor, x: Tensor, *, approximate: str = "none") -> Ten
     return grad * (0.5 * (1 + torch.erf(x * math.sqrt(0.5))) + x * density)
 
 
-def _degrees(x: Tensor, dim: Sequence[int] | None, total: Tensor) -> int:
-    return x.numel() // max(total.numel(), 1)
-
-
 def _var_mean(
     x: Tensor, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -167,23 +167,38 @@ def _native_layer_norm(
     return (out if bias is None else out + bias), mean, rstd
 
 
-def _native_layer_norm_backward(
-    grad: Tensor,
-    x: Tensor,
-    shape: Sequence[int],
-    mean: Tensor,
-    rstd: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    wanted: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+_Grads = tuple[Tensor | None, Tensor | None, Tensor | None]
+
+
+def _layer_norm_parameters(grad: Tensor, normal: Tensor, outer: tuple[int, ...], wanted: Sequence[bool]) -> Any:
+    return (grad * normal).sum(outer) if wanted[1] else None, grad.sum(outer) if wanted[2] else None
+
+
+def _layer_norm_backward_fused(
+    grad: Tensor, x: Tensor, shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Any, bias: Any, wanted: Any
+) -> _Grads:
+    """The closed form that fused kernels use."""
     dims = tuple(range(x.dim() - len(shape), x.dim()))
-    outer = tuple(range(x.dim() - len(shape)))
     normal = (x - mean) * rstd
     scaled = grad if weight is None else grad * weight
     pull = scaled - scaled.mean(dims, keepdim=True) - normal * (scaled * normal).mean(dims, keepdim=True)
-    grad_weight = (grad * normal).sum(outer) if wanted[1] else None
-    return (pull * rstd if wanted[0] else None), grad_weight, (grad.sum(outer) if wanted[2] else None)
+    return pull * rstd, *_layer_norm_parameters(grad, normal, tuple(range(x.dim() - len(shape))), wanted)
+
+
+def _layer_norm_backward_chained(
+    grad: Tensor, x: Tensor, shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Any, bias: Any, wanted: Any
+) -> _Grads:
+    """The chain rule through mean and variance, as automatic differentiation of the formula goes.
+
+    An error of the mean reaches this result with another factor than the closed form's.
+    """
+    dims = tuple(range(x.dim() - len(shape), x.dim()))
+    centred = x - mean
+    scaled = grad if weight is None else grad * weight
+    slope = (scaled * centred).sum(dims, keepdim=True) * (rstd * rstd * rstd) / math.prod(shape)
+    pull = scaled * rstd - centred * slope
+    parameters = _layer_norm_parameters(grad, centred * rstd, tuple(range(x.dim() - len(shape))), wanted)
+    return pull - pull.mean(dims, keepdim=True), *parameters
 
 
 def _mse_loss(a: Tensor, b: Tensor, reduction: int = _MEAN) -> Tensor:
@@ -275,6 +290,7 @@ DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "sigmoid_backward": _sigmoid_backward,
     "log_sigmoid_forward": _log_sigmoid_forward,
     "log_sigmoid_backward": _log_sigmoid_backward,
+    "exp2": _exp2,
     "silu": _silu,
     "silu_backward": _silu_backward,
     "gelu": _gelu,
@@ -283,7 +299,6 @@ DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "var_mean": _var_mean,
     "std": _std,
     "native_layer_norm": _native_layer_norm,
-    "native_layer_norm_backward": _native_layer_norm_backward,
     "mse_loss": _mse_loss,
     "mse_loss_backward": _mse_loss_backward,
     "binary_cross_entropy_with_logits": _bce_with_logits,
@@ -291,3 +306,8 @@ DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "prod": _prod_one,
     "cumprod": _cumprod,
 }
+
+ALTERNATIVES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "native_layer_norm_backward": (_layer_norm_backward_fused, _layer_norm_backward_chained)
+}
+"""Composite operations that correct implementations compute in two ways, whose errors differ: each run takes one."""

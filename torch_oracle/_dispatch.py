@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from conformance.errors import OracleRefusal
 
-from ._decompositions import DECOMPOSITIONS
+from ._decompositions import ALTERNATIVES, DECOMPOSITIONS
 from ._operations import (
     ACCUMULATIONS,
     CHOICES,
@@ -32,7 +32,7 @@ from ._operations import (
 _SPECIAL = frozenset(("pow", "threshold_backward", "softplus_backward"))
 _CLASSIFIED = (
     ACCUMULATIONS | CHOICES | COMPARISONS | EXACT | FUNCTIONS | PRODUCTS | ROUNDED | SIGNS | STEPS | SUMS | _SPECIAL
-) | DECOMPOSITIONS.keys()
+) | DECOMPOSITIONS.keys() | ALTERNATIVES.keys()
 _EXACT_TYPES = frozenset((torch.bool, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -188,7 +189,7 @@ class TorchOracle:
     def _translate(self, error: Exception, batch: Sequence[int]) -> OracleFault:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(self._path)]
         line = f"line {frames[-1].lineno} " if frames else ""
-        told = f"at {line}raised {type(error).__name__}: {error}"
+        told = f"at {line}raised {type(error).__name__}: {textwrap.shorten(str(error), 300)}"
         if "appears to not have been used" in str(error) or "does not require grad" in str(error):
             return self._checker.fault(
                 f"{told}; wanted a gradient of every parameter. Pass every parameter to the function that is "

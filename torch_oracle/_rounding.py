@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from torch._decomp import decomposition_table
 
 from conformance.arithmetic import Arithmetic
 
-from ._decompositions import DECOMPOSITIONS, _add, _pow, _sub
+from ._decompositions import ALTERNATIVES, DECOMPOSITIONS, _add, _pow, _sub
 from ._dispatch import ClassifyingMode, tensors
 from ._grids import Grids, round_significand
 from ._operations import (
@@ -33,8 +33,13 @@ from ._ties import Coins
 
 _CONSTANT_OPERANDS = ROUNDED | {"clamp", "clamp_max", "clamp_min", "masked_fill", "maximum", "minimum", "where"}
 _SIGNIFICAND = 2.0**24
+_BLOCK = 8
 _LARGEST = 2.0**127
 """Magnitudes up to here are admitted: half of float32's range, so that no run overflows."""
+
+
+def _is_power_of_two(value: float) -> bool:
+    return abs(math.frexp(value)[0]) == 0.5
 
 
 @functools.lru_cache(maxsize=4096)
@@ -65,8 +70,7 @@ class RowMode(ClassifyingMode):
         if name in ROUNDED:
             if kwargs.get("alpha", 1) != 1 or (len(args) > 2 and args[2] != 1):
                 return self._decompose(_add if name == "add" else _sub, args, kwargs)
-            args = self.round_constants(args)
-            return self.finish(func, name, func(*args, **kwargs), 1.0)
+            return self.finish(func, name, self._call(func, name, args, kwargs), 1.0)
         if name in EXACT:
             return self._copy(func, name, args, kwargs)
         if name in PRODUCTS:
@@ -85,6 +89,10 @@ class RowMode(ClassifyingMode):
             return self._step(func, name, args, kwargs)
         if name in ACCUMULATIONS:
             return self.accumulate(func, name, args, kwargs)
+        if name in ALTERNATIVES:
+            with self:
+                first, second = (form(*args, **kwargs) for form in ALTERNATIVES[name])
+            return self.choose(name, first, second)
         decomposition = DECOMPOSITIONS.get(name) or decomposition_table.get(func)
         if decomposition is not None:
             return self._decompose(decomposition, args, kwargs)
@@ -110,22 +118,34 @@ class RowMode(ClassifyingMode):
         """A comparison's result; `extreme` is an operand that was chosen from the other, and so equals it somewhere."""
         raise NotImplementedError
 
-    def round_constants(self, args: Any) -> Any:
+    def choose(self, name: str, first: Any, second: Any) -> Any:
+        """One of two results that correct implementations reach in different ways."""
+        return first
+
+    def round_constants(self, name: str, args: Any) -> Any:
         """The operands, with constants as the arithmetic would hold them."""
         return args
+
+    def _call(self, func: Any, name: str, args: Any, kwargs: Any) -> Tensor:
+        """The result for operands whose constants are held as the arithmetic holds them."""
+        rounded = self.round_constants(name, args)
+        if rounded is args:
+            return func(*args, **kwargs)
+        if name == "masked_fill":
+            return torch.where(args[1], rounded[2], rounded[0])
+        # A number has become a tensor, which another overload takes.
+        return func.overloadpacket(*rounded, **kwargs)
 
     def _decompose(self, decomposition: Any, args: Any, kwargs: Any) -> Any:
         with self:
             return decomposition(*args, **kwargs)
 
     def _copy(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
-        if name in _CONSTANT_OPERANDS:
-            args = self.round_constants(args)
         if name == "_to_copy" and args[0].is_floating_point():
             target = kwargs.get("dtype", args[0].dtype)
             if target is not None and not target.is_floating_point:
                 return self._cast(func, args[0], target)
-        result = func(*args, **kwargs)
+        result = self._call(func, name, args, kwargs) if name in _CONSTANT_OPERANDS else func(*args, **kwargs)
         if name == "relu":
             self._relu_operands[_storage(result)] = (result, args[0])
         elif name in ("amax", "amin"):
@@ -144,7 +164,7 @@ class RowMode(ClassifyingMode):
             result = _pow(*args)
         if result is not None:
             return result
-        return self.finish(func, "pow", func(*self.round_constants(args), **kwargs), self.accuracy(func, "pow"))
+        return self.finish(func, "pow", self._call(func, "pow", args, kwargs), self.accuracy(func, "pow"))
 
     def _threshold_backward(self, func: Any, grad: Tensor, values: Tensor, threshold: Any) -> Tensor:
         # What relu hands to its derivative is its result, in which all that is below 0 looks like a tie.
@@ -255,23 +275,41 @@ class RoundedRun(RowMode):
         assert direction is not None
         return rounded.add_(direction, alpha=self._arithmetic.underflow)
 
-    def round_constants(self, args: Any) -> Any:
+    def _round_constant(self, value: float, shape: Sequence[int]) -> Tensor:
+        scale = self._grids.scale("constant", shape)
+        assert scale is not None
+        return round_significand(value * scale, self._roundoff) / scale
+
+    def round_constants(self, name: str, args: Any) -> Any:
         like = next((value for value in tensors(args) if self._grids.has_rows(value.shape)), None)
         if like is None:
             return args
         rounded = list(args)
+        changed = False
         for position, value in enumerate(args):
-            if isinstance(value, float) and not _is_float32(value):
-                scale = self._grids.scale("constant", like.shape)
-                assert scale is not None
-                rounded[position] = round_significand(value * scale, self._roundoff) / scale
+            if name == "div" and position == 1 and isinstance(value, int | float):
+                if not _is_power_of_two(value):
+                    # XLA multiplies by the reciprocal of a constant instead.
+                    rounded[position] = torch.reciprocal(self._round_constant(1.0 / value, like.shape))
+                    changed = True
+            elif isinstance(value, float) and not _is_float32(value):
+                rounded[position] = self._round_constant(value, like.shape)
+                changed = True
             elif isinstance(value, Tensor) and value.dtype is torch.float64 and not self._grids.has_rows(value.shape):
                 if bool((value.to(torch.float32).to(torch.float64) == value).all()):
                     continue
                 scale = self._grids.scale("constant", torch.broadcast_shapes(value.shape, like.shape))
                 if scale is not None:
                     rounded[position] = round_significand(value * scale, self._roundoff) / scale
-        return tuple(rounded)
+                    changed = True
+        return tuple(rounded) if changed else args
+
+    def choose(self, name: str, first: Any, second: Any) -> Any:
+        def pick(one: Any, other: Any) -> Any:
+            direction = None if one is None else self._grids.direction(f"{name} form", one.shape)
+            return one if direction is None else torch.where(direction < 0, one, other)
+
+        return tuple(map(pick, first, second)) if isinstance(first, tuple) else pick(first, second)
 
     def _round_operand(self, name: str, values: Tensor) -> Tensor:
         roundoff = self._arithmetic.operand_roundoff
@@ -317,8 +355,13 @@ class RoundedRun(RowMode):
         squares = func(values.square(), *args[1:], **kwargs)
         if name == "mean":
             squares = squares.div_(length)
-        result = self._deviate(func, name, result, squares, math.log2(length) + 1.0)
-        return self.finish(func, "div", result, 1.0) if name == "mean" else result
+        # XLA adds up short rows one after the other, and longer ones in blocks.
+        result = self._deviate(func, name, result, squares, max(math.log2(length) + 1.0, min(length, _BLOCK)))
+        if name == "sum":
+            return result
+        if not _is_power_of_two(length) and self._grids.has_rows(result.shape):
+            result = result * (self._round_constant(1.0 / length, result.shape) * length)
+        return self.finish(func, "div", result, 1.0)
 
     def accumulate(self, func: Any, name: str, args: Any, kwargs: Any) -> Tensor:
         result = func(*args, **kwargs)
