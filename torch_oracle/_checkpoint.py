@@ -22,7 +22,14 @@ _create_contexts = torch_checkpoint.create_selective_checkpoint_contexts
 _aten = torch.ops.aten
 # Policies are given overloads; a packet such as aten.mm would match nothing, silently (pytorch/pytorch #176065).
 MATRIX_PRODUCTS = frozenset(
-    {_aten.mm.default, _aten.bmm.default, _aten.addmm.default, _aten.baddbmm.default, _aten.mv.default, _aten.dot.default}
+    {
+        _aten.mm.default,
+        _aten.bmm.default,
+        _aten.addmm.default,
+        _aten.baddbmm.default,
+        _aten.mv.default,
+        _aten.dot.default,
+    }
 )
 
 

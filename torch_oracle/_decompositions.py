@@ -136,22 +136,26 @@ def _gelu_backward(grad: Tensor, x: Tensor, *, approximate: str = "none") -> Ten
 
 
 def _var_mean(
-    x: Tensor, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> tuple[Tensor, Tensor]:
-    dims = tuple(range(x.dim())) if not dim else tuple(dim)
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    dims = tuple(range(x.dim())) if dim is None or dim == [] else (dim,) if isinstance(dim, int) else tuple(dim)
+    if correction is None:
+        correction = 1 if unbiased else 0
     mean = x.mean(dims, keepdim=True)
     centred = x - mean
     total = (centred * centred).sum(dims, keepdim=keepdim)
     count = x.numel() // max(mean.numel(), 1)
-    return total / max(count - (1 if correction is None else correction), 0), mean if keepdim else mean.squeeze(dims)
+    return total / max(count - correction, 0), mean if keepdim else mean.squeeze(dims)
 
 
-def _var(x: Tensor, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False) -> Tensor:
-    return _var_mean(x, dim, correction=correction, keepdim=keepdim)[0]
+def _var(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    return _var_mean(x, *args, **kwargs)[0]
 
 
-def _std(x: Tensor, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False) -> Tensor:
-    return torch.sqrt(_var(x, dim, correction=correction, keepdim=keepdim))
+def _std(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    return torch.sqrt(_var(x, *args, **kwargs))
 
 
 def _native_layer_norm(

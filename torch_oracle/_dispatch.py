@@ -31,8 +31,11 @@ from ._operations import (
 
 _SPECIAL = frozenset(("pow", "threshold_backward", "softplus_backward"))
 _CLASSIFIED = (
-    ACCUMULATIONS | CHOICES | COMPARISONS | EXACT | FUNCTIONS | PRODUCTS | ROUNDED | SIGNS | STEPS | SUMS | _SPECIAL
-) | DECOMPOSITIONS.keys() | ALTERNATIVES.keys()
+    (ACCUMULATIONS | CHOICES | COMPARISONS | EXACT | FUNCTIONS | PRODUCTS | ROUNDED | SIGNS | STEPS | SUMS | _SPECIAL)
+    | DECOMPOSITIONS.keys()
+    | ALTERNATIVES.keys()
+)
+_ADVICE = "Wanted operations that the rounding model knows. Write the oracle without it, or add a rule with a test."
 _EXACT_TYPES = frozenset((torch.bool, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
 
 
@@ -45,6 +48,11 @@ def tensors(values: Any) -> list[Tensor]:
     return []
 
 
+def is_composite(operation: Any) -> bool:
+    """Whether PyTorch itself writes the operation as others, in terms of which it is differentiated."""
+    return operation.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+
+
 class ClassifyingMode(TorchDispatchMode):
     """Runs every operation as PyTorch does, and refuses those for which the rounding model has no rule."""
 
@@ -54,16 +62,13 @@ class ClassifyingMode(TorchDispatchMode):
         self._accuracy = accuracy
         self._names: dict[Any, tuple[str, bool]] = {}
 
-    def refuse(self, operation: Any, reason: str) -> NoReturn:
+    def refuse(self, operation: Any, reason: str, advice: str = _ADVICE) -> NoReturn:
         """Raises the refusal of `operation`.
 
         Raises:
             OracleRefusal: always.
         """
-        raise OracleRefusal(
-            f"estimating {self._problem}: the oracle uses {operation}; {reason}. "
-            "Wanted operations that the rounding model knows. Write the oracle without it, or add a rule with a test."
-        )
+        raise OracleRefusal(f"estimating {self._problem}: the oracle uses {operation}; {reason}. {advice}")
 
     def apply(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         """The result of an operation that has been classified."""
@@ -86,7 +91,7 @@ class ClassifyingMode(TorchDispatchMode):
             self.refuse(func, "it is a custom operation, whose rounding is not known")
         if name in REFUSED:
             self.refuse(func, REFUSED[name])
-        if name not in _CLASSIFIED and func not in decomposition_table:
+        if name not in _CLASSIFIED and func not in decomposition_table and not is_composite(func):
             floating = any(value.is_floating_point() for value in tensors([*args, *kwargs.values()]))
             if floating or any(kind in str(func._schema.returns) for kind in ("float", "number")):
                 self.refuse(func, "it is neither classified nor decomposable")

@@ -78,6 +78,7 @@ class Grids:
         self.runs = runs
         self.cases = len(seeds)
         self.rows = runs * self.cases
+        self.batch = (runs, self.cases)
         cases = mix(np.array([seed & 0xFFFFFFFFFFFFFFFF for seed in seeds], dtype=np.uint64))
         self._keys = mix(cases[None, :] ^ mix(np.arange(runs, dtype=np.uint64))[:, None]).reshape(-1)
         self._hashes: dict[str, _U64] = {}

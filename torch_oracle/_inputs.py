@@ -57,7 +57,10 @@ def stacked_inputs(problem: Problem, cases: Sequence[Mapping[str, Any]]) -> dict
 
 
 def batch_inputs(
-    problem: Problem, stacked: Mapping[str, Any], arrange: Callable[[Tensor], Tensor], change: Callable[[str, Any, Tensor], Tensor]
+    problem: Problem,
+    stacked: Mapping[str, Any],
+    arrange: Callable[[Tensor], Tensor],
+    change: Callable[[str, Any, Tensor], Tensor],
 ) -> dict[str, Any]:
     """The stacked inputs with leading dimensions (runs, cases) made by `arrange`, then passed through `change`.
 

@@ -21,7 +21,7 @@ EXACT = frozenset(
     "fmin gather hardtanh index index_select masked_fill maximum minimum relu scatter select_backward "
     "slice_backward slice_scatter select_scatter tril triu where zero threshold nll_loss_forward "
     # signs and logic
-    "abs neg positive _conj conj all any bitwise_and bitwise_not bitwise_or bitwise_xor isfinite isinf isnan "
+    "abs neg positive _conj conj real all any bitwise_and bitwise_not bitwise_or bitwise_xor isfinite isinf isnan "
     "logical_and logical_not logical_or logical_xor".split()
 )
 """Results that are copies of operands, up to their sign."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from conformance.arithmetic import Arithmetic
-from conformance.errors import ConformanceError, OracleFault
+from conformance.errors import ConformanceError, OracleFault, OracleRefusal
 from conformance.estimate import Estimate, Estimation
 from conformance.problem import Problem
 from conformance.signature import ArrayLeaf, FloatLeaf
@@ -35,6 +35,7 @@ _SAMPLED = 3
 _SAME = 2.0**-16
 """How near, in sigma, a batched result must be to the unbatched: a correct oracle comes to 2^-29, and one that mixes
 the batch's entries has a sigma about as large as its difference."""
+_GROSS = 2.0**-16
 
 _Arrays = dict[str, NDArray[Any]]
 
@@ -71,7 +72,9 @@ class TorchOracle:
                 selective checkpoint, or has a sigma that is not finite.
         """
         if len(cases) != len(seeds) or runs < 2:
-            raise ValueError(f"found {len(cases)} cases, {len(seeds)} seeds and {runs} runs; wanted a seed per case, 2 runs")
+            raise ValueError(
+                f"found {len(cases)} cases, {len(seeds)} seeds and {runs} runs; wanted a seed per case, 2 runs"
+            )
         if not cases:
             return []
         check_types(self._problem)
@@ -80,7 +83,16 @@ class TorchOracle:
         with _settings():
             single = self._single_runs(cases, seeds, arithmetic, shapes)
             unrounded = self._unrounded_run(cases, arithmetic, shapes, allow_ties)
-            rounded_mode, rounded = self._rounded_runs(cases, seeds, runs, arithmetic, shapes)
+            try:
+                rounded_mode, rounded = self._rounded_runs(cases, seeds, runs, arithmetic, shapes)
+            except OracleRefusal:
+                # Without sigma only gross mixing can be told; it says more than the refusal that it led to.
+                for index, (values, _) in single.items():
+                    for name, value in values.items():
+                        self._check_same(
+                            name, value, unrounded[name][index], _GROSS * np.max(np.abs(value), initial=0.0)
+                        )
+                raise
         estimations = []
         for index in range(len(cases)):
             values = single[index][0] if index in single else {name: array[index] for name, array in unrounded.items()}
@@ -188,8 +200,8 @@ class TorchOracle:
 
     def _translate(self, error: Exception, batch: Sequence[int]) -> OracleFault:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(self._path)]
-        line = f"line {frames[-1].lineno} " if frames else ""
-        told = f"at {line}raised {type(error).__name__}: {textwrap.shorten(str(error), 300)}"
+        line = f" at line {frames[-1].lineno}" if frames else ""
+        told = f"raised {type(error).__name__}{line}: {textwrap.shorten(str(error), 300)}"
         if "appears to not have been used" in str(error) or "does not require grad" in str(error):
             return self._checker.fault(
                 f"{told}; wanted a gradient of every parameter. Pass every parameter to the function that is "
@@ -227,11 +239,14 @@ class TorchOracle:
                 "elements. Wanted finite results in float64 and under rounding. Look for a division by 0, a logarithm "
                 "of 0 or a difference of infinities."
             )
-        apart = np.abs(unrounded - value)
-        wrong = ~(apart <= _SAME * sigma)
+        self._check_same(name, value, unrounded, _SAME * sigma)
+        return Estimate(value, sigma)
+
+    def _check_same(self, name: str, value: NDArray[Any], unrounded: NDArray[Any], limit: Any) -> None:
+        apart = np.abs(unrounded.astype(np.float64) - value)
+        wrong = ~(apart <= limit)
         if np.any(wrong):
             raise self._mixes(name, int(np.sum(wrong)), f"are off by up to {float(np.max(apart)):.3g}")
-        return Estimate(value, sigma)
 
     def _mixes(self, name: str, count: int, how: str) -> OracleFault:
         return self._checker.fault(

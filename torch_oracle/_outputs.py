@@ -52,9 +52,7 @@ class OutputChecker:
         for name, child, found in children:
             yield from self._pairs(child, found, f"{path}.{name}" if path else name)
 
-    def arrays(
-        self, outputs: Any, batch: Sequence[int], shapes: dict[str, tuple[int, ...]]
-    ) -> dict[str, NDArray[Any]]:
+    def arrays(self, outputs: Any, batch: Sequence[int], shapes: dict[str, tuple[int, ...]]) -> dict[str, NDArray[Any]]:
         """The outputs by quantity: float64, int64 or bool, of shape `batch` followed by the quantity's own in `shapes`.
 
         Raises:
@@ -81,9 +79,7 @@ class OutputChecker:
             arrays[quantity] = np.array(value.detach().numpy(), order="C")
         return arrays
 
-    def _shape_text(
-        self, quantity: str, found: tuple[int, ...], wanted: tuple[int, ...], batch: Sequence[int]
-    ) -> str:
+    def _shape_text(self, quantity: str, found: tuple[int, ...], wanted: tuple[int, ...], batch: Sequence[int]) -> str:
         if not batch:
             return f"returns shape {found} for {quantity}; wanted {wanted}. Return the declared shape."
         return (
@@ -111,7 +107,9 @@ class OutputChecker:
                 letters = leaf.dims if isinstance(leaf, ArrayLeaf) else ()
                 for letter in letters:
                     if isinstance(letter, str) and letter not in dims:
-                        raise self.fault(f"is to return {path or ROOT} as {leaf}, but no input has a dimension {letter}.")
+                        raise self.fault(
+                            f"is to return {path or ROOT} as {leaf}, but no input has a dimension {letter}."
+                        )
                 found[path or ROOT] = tuple(dims[letter] if isinstance(letter, str) else letter for letter in letters)
 
         visit(self._problem.outputs, "")

@@ -15,7 +15,7 @@ from torch._decomp import decomposition_table
 from conformance.arithmetic import Arithmetic
 
 from ._decompositions import ALTERNATIVES, DECOMPOSITIONS, _add, _pow, _sub
-from ._dispatch import ClassifyingMode, tensors
+from ._dispatch import ClassifyingMode, is_composite, tensors
 from ._grids import Grids, round_significand
 from ._operations import (
     ACCUMULATIONS,
@@ -94,6 +94,8 @@ class RowMode(ClassifyingMode):
                 first, second = (form(*args, **kwargs) for form in ALTERNATIVES[name])
             return self.choose(name, first, second)
         decomposition = DECOMPOSITIONS.get(name) or decomposition_table.get(func)
+        if decomposition is None and is_composite(func):
+            decomposition = func.decompose
         if decomposition is not None:
             return self._decompose(decomposition, args, kwargs)
         return func(*args, **kwargs)
@@ -144,17 +146,18 @@ class RowMode(ClassifyingMode):
         if name == "_to_copy" and args[0].is_floating_point():
             target = kwargs.get("dtype", args[0].dtype)
             if target is not None and not target.is_floating_point:
-                return self._cast(func, args[0], target)
+                return self._cast(args[0], target)
         result = self._call(func, name, args, kwargs) if name in _CONSTANT_OPERANDS else func(*args, **kwargs)
         if name == "relu":
             self._relu_operands[_storage(result)] = (result, args[0])
         elif name in ("amax", "amin"):
             self._extremes[_storage(result)] = result
-        elif name == "_to_copy" and not args[0].is_floating_point() and bool((args[0].abs() > _SIGNIFICAND).any()):
+        elif name == "_to_copy" and result.dtype is not args[0].dtype and bool((result.abs() > _SIGNIFICAND).any()):
+            # A whole number that float32 cannot hold.
             return self.finish(func, name, result, 1.0)
         return result
 
-    def _cast(self, func: Any, values: Tensor, dtype: torch.dtype) -> Tensor:
+    def _cast(self, values: Tensor, dtype: torch.dtype) -> Tensor:
         with self:
             whole = values != 0 if dtype is torch.bool else torch.trunc(values)
         return whole.to(dtype)
@@ -190,7 +193,7 @@ class RowMode(ClassifyingMode):
             return func(*args, **kwargs)
         if name in SIGNS:
             with self:
-                return torch.where(values > 0, 1.0, 0.0).double() - torch.where(values < 0, 1.0, 0.0).double()
+                return (values > 0).to(torch.float64) - (values < 0).to(torch.float64)
         if name in CHOICES:
             return self._choose(func, name, args, kwargs)
         if args[1:] or kwargs:
@@ -316,14 +319,22 @@ class RoundedRun(RowMode):
         if not roundoff or not values.is_floating_point():
             return values
         scale = self._grids.scale(name, values.shape)
-        return round_significand(values, roundoff) if scale is None else round_significand(values * scale, roundoff) / scale
+        return (
+            round_significand(values, roundoff)
+            if scale is None
+            else round_significand(values * scale, roundoff) / scale
+        )
 
     def _deviate(self, func: Any, name: str, result: Tensor, squares: Tensor, length: float) -> Tensor:
         """A sum of terms with the sum of squares `squares`, in error by what adding up `length` of them costs."""
         scale = self._grids.scale(name, result.shape)
         if scale is None:
             if result.numel() > 1:
-                self.refuse(func, "its result has lost the batch dimensions, which must stay in front")
+                self.refuse(
+                    func,
+                    f"its result of shape {tuple(result.shape)} has lost the batch dimensions {self._grids.batch}",
+                    "Wanted them in front of every tensor. Count dimensions from the end (dim=-1).",
+                )
             return result
         offset = self._grids.offset(name, result.shape)
         assert offset is not None
@@ -396,7 +407,9 @@ class RoundedRun(RowMode):
 class UnroundedRun(RowMode):
     """Nothing is rounded; magnitudes and exact ties of the rows in `judged` are looked at."""
 
-    def __init__(self, problem: str, grids: Grids, accuracy: Mapping[str, float], judged: Tensor, allow_ties: bool) -> None:
+    def __init__(
+        self, problem: str, grids: Grids, accuracy: Mapping[str, float], judged: Tensor, allow_ties: bool
+    ) -> None:
         super().__init__(problem, grids, accuracy)
         self._judged = judged
         self._allow_ties = allow_ties
@@ -416,8 +429,9 @@ class UnroundedRun(RowMode):
             if not (low >= -_LARGEST and high <= _LARGEST):
                 self.refuse(
                     func,
-                    f"its true result reaches {max(-low, high):.3g} here, which leaves the range of float32 (2^127 is "
-                    "the largest that is admitted)",
+                    f"its true result reaches {max(-low, high):.3g}, which leaves the range of float32",
+                    "Wanted magnitudes up to 2^127. Scale the case's inputs down, or write the oracle in a form that "
+                    "does not overflow.",
                 )
         return result
 
@@ -439,7 +453,7 @@ class UnroundedRun(RowMode):
         if ties > 0:
             self.refuse(
                 func,
-                f"{ties} element{'s' if ties != 1 else ''} tie exactly, so a convention decides the result; move the "
-                "inputs off the tie, or let the case declare its ties",
+                f"{ties} element{'s' if ties != 1 else ''} tie exactly, so that a convention decides the result",
+                "Wanted operands that differ. Move the case's inputs off the tie, or let the case declare its ties.",
             )
         return natural

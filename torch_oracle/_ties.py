@@ -53,7 +53,9 @@ class Coins:
         rows = self._grids.hashes(f"coin {name}").reshape(self._grids.runs, self._grids.cases, 1)
         return mix(rows ^ mix(np.ascontiguousarray(mean.numpy()).view(np.uint64))[None])
 
-    def throw(self, operation: str, name: str, difference: Tensor, *, equal_is_near: bool) -> tuple[Tensor, Tensor] | None:
+    def throw(
+        self, operation: str, name: str, difference: Tensor, *, equal_is_near: bool
+    ) -> tuple[Tensor, Tensor] | None:
         """Which elements are coins, and how each fell, both of the shape of `difference`; None where there is none."""
         found = self.near(difference, equal_is_near=equal_is_near)
         if found is None:
