@@ -21,11 +21,13 @@ def _reduce(values: Tensor, reduction: int) -> Tensor:
     return values.mean() if reduction == _MEAN else values.sum() if reduction == _SUM else values
 
 
-def _add(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+def add_scaled(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+    """``a + alpha b``."""
     return torch.add(a, b if alpha == 1 else torch.mul(b, alpha))
 
 
-def _sub(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+def subtract_scaled(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+    """``a - alpha b``."""
     return torch.sub(a, b if alpha == 1 else torch.mul(b, alpha))
 
 
@@ -51,11 +53,11 @@ def _addmv(bias: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1)
 
 
 def _addcmul(a: Tensor, b: Tensor, c: Tensor, *, value: Any = 1) -> Tensor:
-    return _add(a, b * c, alpha=value)
+    return add_scaled(a, b * c, alpha=value)
 
 
 def _addcdiv(a: Tensor, b: Tensor, c: Tensor, *, value: Any = 1) -> Tensor:
-    return _add(a, b / c, alpha=value)
+    return add_scaled(a, b / c, alpha=value)
 
 
 def _lerp(start: Tensor, end: Tensor, weight: Any) -> Tensor:
@@ -253,7 +255,8 @@ def _cumprod(x: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return torch.stack(parts, dim)
 
 
-def _pow(base: Any, exponent: Any) -> Tensor | None:
+def raise_to_power(base: Any, exponent: Any) -> Tensor | None:
+    """The power by multiplications, roots and reciprocals, or None where it takes the function pow."""
     if not isinstance(exponent, int | float):
         return None
     if exponent == 0.5:

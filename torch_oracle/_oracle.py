@@ -26,7 +26,8 @@ from ._dispatch import ClassifyingMode
 from ._grids import Grids, mix
 from ._inputs import batch_inputs, check_types, neighbour, single_inputs, stacked_inputs
 from ._outputs import OutputChecker
-from ._rounding import RoundedRun, UnroundedRun
+from ._rounding import RoundedRun
+from ._unrounded import UnroundedRun
 
 _ALL_UNBATCHED = 8
 """Up to so many cases, each one's value comes from a run of its own, without batch dimensions."""

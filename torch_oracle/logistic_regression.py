@@ -22,10 +22,10 @@ from torch import Tensor
 
 
 def evaluate(
-    params: dict[str, Float64[Tensor, "*batch _"]],
-    x: Float64[Tensor, "*batch N D"],
-    y: Float64[Tensor, "*batch N"],
-    l2: float | Float64[Tensor, "*batch"],
+    params: dict[str, Float64[Tensor, "..."]],
+    x: Float64[Tensor, "... N D"],
+    y: Float64[Tensor, "... N"],
+    l2: float | Float64[Tensor, "..."],
 ) -> dict[str, Any]:
     """The loss, shape ``batch``, and its gradients by parameter: w ``(*batch, D)`` and b ``batch``."""
     w = params["w"].detach().requires_grad_()

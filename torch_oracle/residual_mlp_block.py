@@ -23,20 +23,20 @@ from ._checkpoint import checkpoint_matrix_products
 
 
 def _block(
-    x: Float64[Tensor, "*batch B D"],
-    w1: Float64[Tensor, "*batch D H"],
-    b1: Float64[Tensor, "*batch H"],
-    w2: Float64[Tensor, "*batch H D"],
-    b2: Float64[Tensor, "*batch D"],
-) -> Float64[Tensor, "*batch B D"]:
+    x: Float64[Tensor, "... B D"],
+    w1: Float64[Tensor, "... D H"],
+    b1: Float64[Tensor, "... H"],
+    w2: Float64[Tensor, "... H D"],
+    b2: Float64[Tensor, "... D"],
+) -> Float64[Tensor, "... B D"]:
     hidden = torch.tanh(x @ w1 + b1.unsqueeze(-2))
     return x + hidden @ w2 + b2.unsqueeze(-2)
 
 
 def evaluate(
-    params: dict[str, Float64[Tensor, "*batch _"]],
-    x: Float64[Tensor, "*batch B D"],
-    y: Float64[Tensor, "*batch B D"],
+    params: dict[str, Float64[Tensor, "..."]],
+    x: Float64[Tensor, "... B D"],
+    y: Float64[Tensor, "... B D"],
 ) -> dict[str, Any]:
     """The loss, shape ``batch``, and its gradients by parameter, each of its parameter's shape."""
     leaves = {name: value.detach().requires_grad_() for name, value in params.items()}
