@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +67,7 @@ class _CountingMode(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def _counted_recomputation(context: Any, counter: Counter[str]) -> Iterator[None]:
+def _counted_recomputation(context: Any, counter: Counter[str]) -> Generator[None]:
     # The counting mode lies outside: it sees only what the checkpoint does not answer from its store.
     with _CountingMode(counter), context:
         yield
@@ -92,7 +92,7 @@ def _observed_contexts(policy: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any
         if not context.is_recompute:
             if operation in MATRIX_PRODUCTS:
                 counts.products[_name(operation)] += 1
-            if decision is True or decision in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE):
+            if decision in (True, CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE):
                 counts.saved[_name(operation)] += 1
         return decision
 
@@ -101,7 +101,7 @@ def _observed_contexts(policy: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any
 
 
 @contextlib.contextmanager
-def observable_checkpoints() -> Iterator[None]:
+def observable_checkpoints() -> Generator[None]:
     """Whatever asks PyTorch for selective checkpoint contexts meanwhile can be observed, then and later."""
     before = torch_checkpoint.create_selective_checkpoint_contexts
     torch_checkpoint.create_selective_checkpoint_contexts = _observed_contexts
@@ -112,7 +112,7 @@ def observable_checkpoints() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def observe_checkpoints() -> Iterator[CheckpointCounts]:
+def observe_checkpoints() -> Generator[CheckpointCounts]:
     """The counts of the selective checkpoints that run meanwhile."""
     counts = CheckpointCounts()
     _observers.append(counts)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 
 _MEAN, _SUM = 1, 2
 
@@ -84,9 +84,10 @@ def _log_softmax_backward(grad: Tensor, output: Tensor, dim: int, _dtype: Any = 
 
 
 def _logsumexp(x: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
-    largest = x.amax(dim, keepdim=True)
-    total = torch.log(torch.exp(x - largest).sum(dim, keepdim=True)) + largest
-    return total if keepdim else total.squeeze(tuple(dim))
+    dims = tuple(dim)
+    largest = x.amax(dims, keepdim=True)
+    total = torch.log(torch.exp(x - largest).sum(dims, keepdim=True)) + largest
+    return total if keepdim else total.squeeze(dims)
 
 
 def _tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
@@ -102,7 +103,7 @@ def _exp2(x: Tensor) -> Tensor:
 
 
 def _log_sigmoid_forward(x: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.neg(F.softplus(torch.neg(x), threshold=700.0)), x.new_zeros(0)
+    return torch.neg(functional.softplus(torch.neg(x), threshold=700.0)), x.new_zeros(0)
 
 
 def _log_sigmoid_backward(grad: Tensor, x: Tensor, _buffer: Tensor) -> Tensor:
@@ -181,7 +182,7 @@ def _layer_norm_parameters(grad: Tensor, normal: Tensor, outer: tuple[int, ...],
 
 
 def _layer_norm_backward_fused(
-    grad: Tensor, x: Tensor, shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Any, bias: Any, wanted: Any
+    grad: Tensor, x: Tensor, shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Any, _bias: Any, wanted: Any
 ) -> _Grads:
     """The closed form that fused kernels use."""
     dims = tuple(range(x.dim() - len(shape), x.dim()))
@@ -192,7 +193,7 @@ def _layer_norm_backward_fused(
 
 
 def _layer_norm_backward_chained(
-    grad: Tensor, x: Tensor, shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Any, bias: Any, wanted: Any
+    grad: Tensor, x: Tensor, shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Any, _bias: Any, wanted: Any
 ) -> _Grads:
     """The chain rule through mean and variance, as automatic differentiation of the formula goes.
 
@@ -220,14 +221,14 @@ def _mse_loss_backward(grad: Tensor, a: Tensor, b: Tensor, reduction: int) -> Te
 def _bce_with_logits(
     x: Tensor, y: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = _MEAN
 ) -> Tensor:
-    softplus = F.softplus(torch.neg(x), threshold=700.0)
+    softplus = functional.softplus(torch.neg(x), threshold=700.0)
     if pos_weight is not None:
         softplus = (1 + (pos_weight - 1) * y) * softplus
     loss = (1 - y) * x + softplus
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
-def _norm(x: Tensor, order: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def _norm(x: Tensor, order: Any = 2, dim: Any = None, keepdim: bool = False, **_options: Any) -> Tensor:
     dims = tuple(range(x.dim())) if dim is None else tuple(dim)
     if order == math.inf:
         return x.abs().amax(dims, keepdim=keepdim)
@@ -240,14 +241,14 @@ def _norm(x: Tensor, order: Any = 2, dim: Any = None, keepdim: bool = False, *, 
     return (x.abs() ** order).sum(dims, keepdim=keepdim) ** (1 / order)
 
 
-def _prod_one(x: Tensor, dim: int, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def _prod_one(x: Tensor, dim: int, keepdim: bool = False, **_options: Any) -> Tensor:
     out = x.select(dim, 0)
     for position in range(1, x.shape[dim]):
         out = out * x.select(dim, position)
     return out.unsqueeze(dim) if keepdim else out
 
 
-def _cumprod(x: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def _cumprod(x: Tensor, dim: int, **_options: Any) -> Tensor:
     parts = [x.select(dim, 0)]
     parts += [parts[-1] * x.select(dim, 1)] if x.shape[dim] > 1 else []
     for position in range(2, x.shape[dim]):

@@ -50,7 +50,7 @@ def tensors(values: Any) -> list[Tensor]:
 
 def is_composite(operation: Any) -> bool:
     """Whether PyTorch itself writes the operation as others, in terms of which it is differentiated."""
-    return operation.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+    return operation.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)  # noqa: SLF001
 
 
 class ClassifyingMode(TorchDispatchMode):
@@ -70,7 +70,7 @@ class ClassifyingMode(TorchDispatchMode):
         """
         raise OracleRefusal(f"estimating {self._problem}: the oracle uses {operation}; {reason}. {advice}")
 
-    def apply(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+    def apply(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:  # noqa: ARG002  (for subclasses)
         """The result of an operation that has been classified."""
         return func(*args, **kwargs)
 
@@ -93,7 +93,7 @@ class ClassifyingMode(TorchDispatchMode):
             self.refuse(func, REFUSED[name])
         if name not in _CLASSIFIED and func not in decomposition_table and not is_composite(func):
             floating = any(value.is_floating_point() for value in tensors([*args, *kwargs.values()]))
-            if floating or any(kind in str(func._schema.returns) for kind in ("float", "number")):
+            if floating:
                 self.refuse(func, "it is neither classified nor decomposable")
         if name in FUNCTIONS or name == "softplus_backward":
             self.accuracy(func, name)
@@ -118,8 +118,9 @@ class ClassifyingMode(TorchDispatchMode):
             self._check_types(func, results)
             return results
         # Autograd's own formulas write to tensors that they have just made; an oracle is to leave its data alone.
-        functional = getattr(getattr(torch.ops.aten, name, None), func._overloadname, None)
-        if torch._C._current_graph_task_id() == -1 or functional is None or in_place(functional):
+        functional = getattr(getattr(torch.ops.aten, name, None), func._overloadname, None)  # noqa: SLF001
+        in_backward = torch._C._current_graph_task_id() != -1  # noqa: SLF001
+        if not in_backward or functional is None or in_place(functional):
             self.refuse(func, "it writes to its operand in place; write it as an operation that returns its result")
         results = self.apply(functional, name, args, kwargs)
         self._check_types(func, results)

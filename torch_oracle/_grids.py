@@ -49,7 +49,7 @@ def round_significand(values: Tensor, roundoff: float) -> Tensor:
 
 def _in_float32_range(values: Tensor) -> bool:
     low, high = torch.aminmax(values)
-    return -(2.0**127) < float(low) and float(high) < 2.0**127
+    return max(-float(low), float(high)) < 2.0**127
 
 
 def spread(row_values: Tensor, shape: Sequence[int]) -> Tensor | None:

@@ -35,7 +35,7 @@ def check_types(problem: Problem) -> None:
 
 
 def single_inputs(problem: Problem, case: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of one case without batch dimensions: own copies in float64, int64 and bool; Python floats as written."""
+    """The inputs of one case without batch dimensions: own copies in float64, int64 and bool; floats as written."""
 
     def convert(leaf: Any, value: Any) -> Any:
         if isinstance(leaf, ArrayLeaf):

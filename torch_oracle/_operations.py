@@ -4,6 +4,7 @@ An operation that stands in none of these groups is decomposed by PyTorch's own 
 refused by name otherwise. It is never given one silent rounding.
 """
 
+# ruff: noqa: SIM905  (a table of names reads better without quotes)
 from __future__ import annotations
 
 from typing import Any
@@ -103,7 +104,7 @@ _PRIMS = {
 
 def operation_name(operation: Any) -> str:
     """The name of an overload without namespace, overload and the underscore of in-place variants."""
-    name = operation.overloadpacket.__name__
+    name: str = operation.overloadpacket.__name__
     if operation.namespace == "prims":
         name = _PRIMS.get(name, name)
     if name.endswith("_") and not name.startswith("__"):
@@ -113,4 +114,4 @@ def operation_name(operation: Any) -> str:
 
 def in_place(operation: Any) -> bool:
     """Whether the operation writes to an operand."""
-    return operation._schema.is_mutable
+    return operation._schema.is_mutable  # noqa: SLF001

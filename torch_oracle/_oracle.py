@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,8 @@ _Arrays = dict[str, NDArray[Any]]
 
 
 @contextlib.contextmanager
-def _settings() -> Iterator[None]:
-    with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
+def _settings() -> Generator[None]:
+    with torch.inference_mode(mode=False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
         yield
 
 
@@ -269,7 +269,6 @@ class TorchOracle:
         arrays = dict(leaves({name: case[name] for name in self._problem.inputs}))
         for path, leaf in leaves(dict(self._problem.inputs)):
             if isinstance(leaf, ArrayLeaf):
-                for letter, size in zip(leaf.dims, np.shape(arrays[path]), strict=True):
-                    if isinstance(letter, str):
-                        dims[letter] = size
+                named = zip(leaf.dims, np.shape(arrays[path]), strict=True)
+                dims.update({letter: size for letter, size in named if isinstance(letter, str)})
         return dims

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from conformance.arithmetic import Arithmetic
 
@@ -21,8 +22,8 @@ from ._ties import Coins
 _SPACINGS = 2.0**24
 _WINDOW = 32
 _BLOCKED = 4096
-"""XLA's CPU compiler adds up windows of 32 along each dimension one term after the other, 1024 in all for two
-dimensions (n is 630 when measured on 32 by 32 terms, 18 on 32), and sums of 4096 terms or more in blocks (n at most 11).
+"""XLA's CPU compiler adds up windows of 32 along each dimension one term after the other, so 1024 for two dimensions
+(measured: n is 630 for 32 by 32 terms, and 18 for 32), and sums of 4096 terms or more in blocks (n is at most 11).
 """
 
 
@@ -67,6 +68,7 @@ class RoundedRun(RowMode):
         assert scale is not None
         return round_significand(values * scale, self._roundoff) / scale
 
+    @override
     def finish(self, func: Any, name: str, result: Tensor, ulps: float) -> Tensor:
         if result.dtype is not torch.float64 or not result.numel():
             return result
@@ -89,6 +91,7 @@ class RoundedRun(RowMode):
         assert scale is not None
         return round_significand(value * scale, self._roundoff) / scale
 
+    @override
     def round_constants(self, name: str, args: Any) -> Any:
         like = next((value for value in tensors(args) if self._grids.has_rows(value.shape)), None)
         if like is None:
@@ -113,10 +116,13 @@ class RoundedRun(RowMode):
                     changed = True
         return tuple(rounded) if changed else args
 
+    @override
     def choose(self, name: str, first: Any, second: Any) -> Any:
-        def pick(one: Any, other: Any) -> Any:
-            direction = None if one is None else self._grids.direction(f"{name} form", one.shape)
-            return one if direction is None else torch.where(direction < 0, one, other)
+        def pick(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+            if one is None or other is None:
+                return None
+            direction = self._grids.direction(f"{name} form", one.shape)
+            return one if direction is None else torch.where(direction < 0, one, other).to(one.dtype)
 
         return tuple(map(pick, first, second)) if isinstance(first, tuple) else pick(first, second)
 
@@ -152,6 +158,7 @@ class RoundedRun(RowMode):
         place.sub_(torch.round(place))
         return self._underflow(name, torch.addcmul(result, deviation, place))
 
+    @override
     def multiply(self, func: Any, name: str, a: Tensor, b: Tensor) -> Tensor:
         if a.dtype is not torch.float64:
             return func(a, b)
@@ -161,6 +168,7 @@ class RoundedRun(RowMode):
         length = a.shape[-1] + (2 if constant else 0)
         return self._deviate(func, name, func(a, b), func(a.square(), b.square()), length)
 
+    @override
     def sum(self, func: Any, name: str, args: Any, kwargs: Any) -> Tensor:
         values = args[0]
         result = func(*args, **kwargs)
@@ -181,6 +189,7 @@ class RoundedRun(RowMode):
             result = result * (self._round_constant(1.0 / length, result.shape) * length)
         return self.finish(func, "div", result, 1.0)
 
+    @override
     def accumulate(self, func: Any, name: str, args: Any, kwargs: Any) -> Tensor:
         result = func(*args, **kwargs)
         if result.dtype is not torch.float64 or not result.numel():
@@ -200,6 +209,7 @@ class RoundedRun(RowMode):
             length = args[2].shape[args[1]] if args[2].dim() else 1
         return self._deviate(func, name, result, squares, float(length))
 
+    @override
     def compare(self, func: Any, name: str, natural: Tensor, difference: Tensor, extreme: Tensor | None) -> Tensor:
         equality = name in ("eq", "ne")
         thrown = self.coins.throw(str(func), name, difference, equal_is_near=not equality and extreme is None)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
+from typing_extensions import override
 
 from ._decompositions import ALTERNATIVES, DECOMPOSITIONS, add_scaled, raise_to_power, subtract_scaled
 from ._dispatch import ClassifyingMode, is_composite, tensors
@@ -49,6 +50,7 @@ class RowMode(ClassifyingMode):
         """An input's equality with a constant or another input is no tie: no rounding stands between."""
         self._inputs[storage(values)] = values
 
+    @override
     def apply(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         if name in ROUNDED:
             if kwargs.get("alpha", 1) != 1 or (len(args) > 2 and args[2] != 1):
@@ -65,7 +67,7 @@ class RowMode(ClassifyingMode):
         if name == "pow":
             return self._power(func, args, kwargs)
         if name == "threshold_backward":
-            return self._threshold_backward(func, *args, **kwargs)
+            return self._threshold_backward(*args, **kwargs)
         if name in COMPARISONS:
             return self._compare_operands(func, name, args)
         if name in SIGNS or name in STEPS or name in CHOICES:
@@ -105,11 +107,11 @@ class RowMode(ClassifyingMode):
 
     def choose(self, name: str, first: Any, second: Any) -> Any:
         """One of two results that correct implementations reach in different ways."""
-        return first
+        raise NotImplementedError
 
     def round_constants(self, name: str, args: Any) -> Any:
         """The operands, with constants as the arithmetic would hold them."""
-        return args
+        raise NotImplementedError
 
     def _call(self, func: Any, name: str, args: Any, kwargs: Any) -> Tensor:
         """The result for operands whose constants are held as the arithmetic holds them."""
@@ -152,7 +154,7 @@ class RowMode(ClassifyingMode):
             return result
         return self.finish(func, "pow", self._call(func, "pow", args, kwargs), self.accuracy(func, "pow"))
 
-    def _threshold_backward(self, func: Any, grad: Tensor, values: Tensor, threshold: Any) -> Tensor:
+    def _threshold_backward(self, grad: Tensor, values: Tensor, threshold: Any) -> Tensor:
         # What relu hands to its derivative is its result, in which all that is below 0 looks like a tie.
         _, operand = self._relu_operands.get(storage(values), (values, values))
         with self:

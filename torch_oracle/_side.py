@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ class TorchSide:
         with contextlib.suppress(RuntimeError):
             if torch.get_num_interop_threads() != threads:
                 torch.set_num_interop_threads(threads)
-        torch.set_autocast_enabled("cpu", False)
+        torch.set_autocast_enabled("cpu", False)  # noqa: FBT003
         torch.set_float32_matmul_precision("highest")
         return {
             "torch": torch.__version__,
@@ -97,7 +97,7 @@ def _private_package(folder: Path) -> str:
 
 
 @contextlib.contextmanager
-def _first_on_path(root: Path) -> Iterator[None]:
+def _first_on_path(root: Path) -> Generator[None]:
     entry = str(root)
     sys.path.insert(0, entry)
     try:

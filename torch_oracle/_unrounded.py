@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from ._grids import Grids
 from ._rows import RowMode
@@ -30,6 +31,7 @@ class UnroundedRun(RowMode):
             return None
         return values.reshape(self._grids.rows, -1)[self._judged]
 
+    @override
     def finish(self, func: Any, name: str, result: Tensor, ulps: float) -> Tensor:
         if result.dtype is not torch.float64:
             return result
@@ -46,14 +48,27 @@ class UnroundedRun(RowMode):
                 )
         return result
 
+    @override
     def multiply(self, func: Any, name: str, a: Tensor, b: Tensor) -> Tensor:
         return self.finish(func, name, func(a, b), 1.0)
 
+    @override
     def sum(self, func: Any, name: str, args: Any, kwargs: Any) -> Tensor:
         return self.finish(func, name, func(*args, **kwargs), 1.0)
 
-    accumulate = sum
+    @override
+    def accumulate(self, func: Any, name: str, args: Any, kwargs: Any) -> Tensor:
+        return self.finish(func, name, func(*args, **kwargs), 1.0)
 
+    @override
+    def choose(self, name: str, first: Any, second: Any) -> Any:
+        return first
+
+    @override
+    def round_constants(self, name: str, args: Any) -> Any:
+        return args
+
+    @override
     def compare(self, func: Any, name: str, natural: Tensor, difference: Tensor, extreme: Tensor | None) -> Tensor:
         rows = None if self._allow_ties else self._rows(difference)
         if rows is None:

@@ -11,14 +11,15 @@ Independence: reverse-mode differentiation by PyTorch's autograd, of the fused s
 float64; it shares neither code nor formula of a derivative with the implementation.
 """
 
+# ruff: noqa: F722, UP037  (jaxtyping's shapes are no Python expressions)
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float64
 from torch import Tensor
+from torch.nn import functional
 
 
 def evaluate(
@@ -31,7 +32,7 @@ def evaluate(
     w = params["w"].detach().requires_grad_()
     b = params["b"].detach().requires_grad_()
     logits = (x @ w.unsqueeze(-1)).squeeze(-1) + b.unsqueeze(-1)
-    data = (F.softplus(logits, threshold=700.0) - y * logits).mean(-1)
+    data = (functional.softplus(logits, threshold=700.0) - y * logits).mean(-1)
     loss = data + 0.5 * l2 * (w * w).sum(-1)
     grad_w, grad_b = torch.autograd.grad(loss.sum(), [w, b])
     return {"loss": loss.detach(), "grads": {"w": grad_w, "b": grad_b}}

@@ -11,6 +11,7 @@ Independence: reverse-mode differentiation by PyTorch's autograd in float64. The
 checkpoint that keeps the two matrix products and computes tanh again, as the implementation's contract wants it there.
 """
 
+# ruff: noqa: F722, UP037  (jaxtyping's shapes are no Python expressions)
 from __future__ import annotations
 
 from typing import Any

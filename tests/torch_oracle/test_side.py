@@ -26,7 +26,7 @@ def test_importing_the_package_does_not_import_torch() -> None:
 
 def test_a_missing_torch_says_what_to_install(side: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(SideUnavailable, match="importing torch failed.*pip install torch"):
+    with pytest.raises(SideUnavailable, match=r"importing torch failed.*pip install torch"):
         side.start(1)
 
 
