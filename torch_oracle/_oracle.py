@@ -37,6 +37,9 @@ _SAME = 2.0**-16
 """How near, in sigma, a batched result must be to the unbatched: a correct oracle comes to 2^-29, and one that mixes
 the batch's entries has a sigma about as large as its difference."""
 _GROSS = 2.0**-16
+"""The same in units of a quantity's largest value, where there is no sigma."""
+_FEWEST = 3
+"""Fewer cases than this are batched with neighbours, so that a mixing of the batch's entries shows."""
 
 _Arrays = dict[str, NDArray[Any]]
 
@@ -144,8 +147,8 @@ class TorchOracle:
     ) -> _Arrays:
         """Outputs of all cases from one batch that is laid out so that along both batch dimensions entries differ."""
         entries = list(cases)
-        if len(entries) == 1:
-            entries += [neighbour(self._problem, cases[0], number) for number in (1, 2)]
+        if len(entries) < _FEWEST:
+            entries += [neighbour(self._problem, cases[0], number) for number in range(1, _FEWEST)]
         grids = Grids([0] * len(entries), 2)
         judged = torch.zeros(2, len(entries), dtype=torch.bool)
         judged[0, : len(cases)] = True
@@ -211,7 +214,8 @@ class TorchOracle:
         if batch:
             return self._checker.fault(
                 f"forgets the batch dimension: with the leading dimensions {tuple(batch)} on every input it {told}; it "
-                "had run without them. Count dimensions from the end (dim=-1)."
+                "had run without them. Count dimensions from the end (dim=-1), and write torch.where instead of a branch: "
+                "a Python float comes as a tensor there."
             )
         return self._checker.fault(f"{told}; wanted the declared outputs. Correct it there.")
 

@@ -212,6 +212,8 @@ class RoundedRun(RowMode):
     @override
     def compare(self, func: Any, name: str, natural: Tensor, difference: Tensor, extreme: Tensor | None) -> Tensor:
         equality = name in ("eq", "ne")
+        if name == "eq" and extreme is not None:
+            natural = self._part_extremes(func, natural, extreme)
         thrown = self.coins.throw(str(func), name, difference, equal_is_near=not equality and extreme is None)
         if thrown is None:
             return natural
@@ -219,3 +221,17 @@ class RoundedRun(RowMode):
         if equality:
             return natural | (near & heads) if name == "eq" else natural & ~(near & heads)
         return torch.where(near, heads, natural)
+
+    def _part_extremes(self, func: Any, natural: Tensor, extreme: Tensor) -> Tensor:
+        """Where several elements are the extreme one, a tie that rounding cannot turn, some of them at random."""
+        if extreme.dim() != natural.dim():
+            return natural
+        dims = [dim for dim in range(natural.dim()) if extreme.shape[dim] != natural.shape[dim]]
+        if not dims:
+            return natural
+        tied = natural & (natural.sum(dims, keepdim=True) > 1)
+        heads = self.coins.part(str(func), "extreme", tied) if bool(tied.any()) else None
+        if heads is None:
+            return natural
+        chosen = natural & (heads | ~tied)
+        return torch.where(chosen.sum(dims, keepdim=True) > 0, chosen, natural)

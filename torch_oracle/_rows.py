@@ -83,7 +83,10 @@ class RowMode(ClassifyingMode):
             decomposition = func.decompose
         if decomposition is not None:
             return self._decompose(decomposition, args, kwargs)
-        return func(*args, **kwargs)
+        results = func(*args, **kwargs)
+        if any(result.is_floating_point() for result in tensors(results)):
+            self.refuse(func, "it is neither classified nor decomposable")
+        return results
 
     def finish(self, func: Any, name: str, result: Tensor, ulps: float) -> Tensor:
         """A result that was computed with an error of so many `ulps`."""

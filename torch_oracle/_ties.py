@@ -65,6 +65,18 @@ class Coins:
         heads = torch.from_numpy((self.bits(name, mean) >> np.uint64(63)).astype(np.bool_))
         return near.expand_as(heads).reshape(difference.shape), heads.reshape(difference.shape)
 
+    def part(self, operation: str, name: str, tied: Tensor) -> Tensor | None:
+        """How each of the `tied` elements falls, which are equal in every run; None where the tensor holds no rows."""
+        grids = self._grids
+        if not grids.has_rows(tied.shape):
+            return None
+        laid_out = tied.reshape(grids.runs, grids.cases, -1)
+        self.count(operation, laid_out.any(0))
+        # Their operands are the same, so that only their places can part them.
+        places = torch.arange(laid_out.shape[-1], dtype=torch.float64).expand(laid_out.shape[1:])
+        heads = self.bits(name, places) >> np.uint64(63)
+        return torch.from_numpy(heads.astype(np.bool_)).reshape(tied.shape)
+
     def texts(self, case: int) -> list[str]:
         """What `case` has thrown, such as ``aten.gt.Tensor: 3 elements``."""
         return [
