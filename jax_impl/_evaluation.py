@@ -1,0 +1,87 @@
+"""A function under test, evaluated eagerly, compiled, or in a batch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from conformance.errors import ConformanceError
+from conformance.evaluation import Evaluation
+from conformance.placement import MODES, Placement
+from conformance.problem import Problem
+
+from ._compilation import Compiler
+from ._frames import UserCode
+from ._inputs import Arguments, build_inputs, load_arguments, stack_arguments
+from ._outputs import check_alive, convert_outputs
+from ._settings import settings
+
+_OWN_ROW = 1
+"""The case stands between its neighbours, so that no row's end can be mistaken for it."""
+
+
+class JaxImplementation:
+    """One function under test, and the programs that were compiled from it."""
+
+    def __init__(
+        self, problem: Problem, function: Callable[..., Any], user: UserCode, returns: Sequence[str] | None = None
+    ) -> None:
+        self._problem = problem
+        self._function = _name_parts(function, returns) if returns else function
+        self._user = user
+        self._compiler = Compiler(problem, self._function)
+
+    def evaluate(
+        self, inputs: Mapping[str, Any], placement: Placement, neighbours: Sequence[Mapping[str, Any]]
+    ) -> Evaluation:
+        """What the function returns for `inputs`; mode ``vmap`` hands back the case's own row among `neighbours`.
+
+        Raises:
+            ImplementationFault: the function raised, or cannot be called as the mode needs.
+        """
+        if placement.mode not in MODES:
+            raise ValueError(f"found the mode {placement.mode!r}; wanted one of {', '.join(MODES)}")
+        doing = f"evaluating {self._problem.name} ({placement})"
+        row = _OWN_ROW if placement.mode == "vmap" else None
+        with settings(placement):
+            arguments = load_arguments(self._problem, inputs)
+            if row is not None:
+                rows = [load_arguments(self._problem, neighbour) for neighbour in neighbours]
+                arguments = stack_arguments([*rows[:row], arguments, *rows[row:]], row)
+            try:
+                outputs, passed, executable = self._call(doing, arguments, placement)
+                check_alive(doing, outputs)
+                jax.block_until_ready(outputs)
+            except (ConformanceError, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # a function that exits must not end the run
+                raise self._user.fault(doing, error) from error
+            return Evaluation(convert_outputs(outputs, row), passed, executable)
+
+    def _call(
+        self, doing: str, arguments: Arguments, placement: Placement
+    ) -> tuple[Any, dict[str, str], dict[str, Any]]:
+        """The outputs, how each float was passed, and the evidence of a compiled program."""
+        if placement.mode == "eager":
+            values = {**arguments.arrays, **arguments.floats, **arguments.static}
+            outputs = self._function(*build_inputs(self._problem, values))
+            return outputs, dict.fromkeys(arguments.floats, "python"), {}
+        program = self._compiler.find(doing, arguments, placement)
+        passed = {path: "static" if path in program.static else "traced" for path in arguments.floats}
+        return program.run(arguments), passed, program.executable
+
+
+def _name_parts(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The function with the parts of the tuple that it returns under `names`; anything else is left to be reported."""
+
+    @functools.wraps(function)
+    def named(*inputs: Any) -> Any:
+        outputs = function(*inputs)
+        if type(outputs) is tuple and len(outputs) == len(names):
+            return dict(zip(names, outputs, strict=True))
+        return outputs
+
+    return named

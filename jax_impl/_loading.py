@@ -1,0 +1,147 @@
+"""Functions under test, loaded from a root's folder, a file or a dotted module."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from conformance.errors import ImplementationFault, LoadError
+from conformance.problem import Problem
+
+from ._frames import UserCode
+
+_FOLDER = "jax_impl"
+_DEFAULT = "evaluate"
+
+
+def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., Any], UserCode]:
+    """The function that implements `problem`, and which files are its author's.
+
+    Raises:
+        LoadError: there is no such file, module or function.
+        ImplementationFault: the module raised while it was loaded, or the function does not take the problem's inputs.
+    """
+    name, path = _DEFAULT, problem.root / _FOLDER / f"{problem.name}.py"
+    doing = f"loading the implementation of {problem.name}"
+    if source is not None:
+        doing = f"{doing} from {source}"
+        head, colon, tail = source.rpartition(":")
+        module_name, name = (head, tail) if colon and tail.isidentifier() else (source, _DEFAULT)
+        path = Path(module_name)
+        if path.suffix != ".py" and "/" not in module_name and not path.is_file():
+            _put_first(problem.root, Path.cwd())
+            module, user = _import_dotted(module_name, problem, doing)
+            return _find(module, name, problem, user, doing), user
+    if not path.is_file():
+        raise LoadError(
+            f"{doing}: {path} is not there; wanted a module with a function {name}({', '.join(problem.inputs)}). "
+            "Add it, or correct the path."
+        )
+    path = path.resolve()
+    _put_first(*([path.parent] if source is not None else []), problem.root, Path.cwd())
+    user = UserCode(path.parent, problem.root.resolve())
+    return _find(_execute(path, user, doing), name, problem, user, doing), user
+
+
+def _put_first(*folders: Path) -> None:
+    """Make modules in `folders` importable before all others, for as long as the process lives.
+
+    A function may import when it is called; and a root's own packages come before installed ones of the same name.
+    """
+    wanted = list(dict.fromkeys(str(folder.resolve()) for folder in folders))
+    sys.path[:] = wanted + [entry for entry in sys.path if entry not in wanted]
+
+
+def _execute(path: Path, user: UserCode, doing: str) -> ModuleType:
+    """The module of a file, run afresh under a private name, in a private package that has its siblings."""
+    package = f"_conformance_implementation_{hashlib.sha256(str(path.parent).encode()).hexdigest()[:16]}"
+    if package not in sys.modules:
+        parent = ModuleType(package)
+        parent.__path__ = [str(path.parent)]
+        sys.modules[package] = parent
+    name = f"{package}.{path.stem.replace('.', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise LoadError(f"{doing}: Python cannot import {path}; wanted a Python file, such as my.py. Rename it.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        del sys.modules[name]
+        raise user.fault(doing, error) from error
+    return module
+
+
+def _import_dotted(name: str, problem: Problem, doing: str) -> tuple[ModuleType, UserCode]:
+    top = name.partition(".")[0]
+    importlib.invalidate_caches()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            module = importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{name}.".startswith(f"{missing}."):
+            raise LoadError(
+                f"{doing}: there is no module {missing} in {problem.root}, the current directory or what is installed; "
+                "wanted a Python file, such as my.py, or a dotted module, such as mypkg.mod:loss. Correct the name."
+            ) from error
+        spec = importlib.util.find_spec(top) if top in sys.modules else None
+        raise UserCode(_folder(spec.origin if spec else None, problem), problem.root.resolve()).fault(
+            doing, error
+        ) from error
+    return module, UserCode(
+        _folder(getattr(sys.modules[top], "__file__", None) or module.__file__, problem), problem.root
+    )
+
+
+def _folder(origin: str | None, problem: Problem) -> Path:
+    return Path(origin).resolve().parent if origin else problem.root.resolve()
+
+
+def _find(module: ModuleType, name: str, problem: Problem, user: UserCode, doing: str) -> Callable[..., Any]:
+    where = user.relative(str(module.__file__))
+    wanted = f"{name}({', '.join(problem.inputs)})"
+    function = getattr(module, name, None)
+    if function is None:
+        found = [
+            other
+            for other, value in vars(module).items()
+            if callable(value) and not other.startswith("_") and getattr(value, "__module__", "") == module.__name__
+        ]
+        raise LoadError(
+            f"{doing}: {where} has no {name}; found the functions {', '.join(found) or 'none'}; wanted {wanted}. "
+            "Define it, or name another one behind a colon."
+        )
+    if not callable(function):
+        raise LoadError(
+            f"{doing}: {name} in {where} is of type {type(function).__name__}; wanted a function {wanted}. "
+            "Correct it there."
+        )
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a callable written in C has none
+        return function
+    try:
+        signature.bind(*problem.inputs)
+    except TypeError as error:
+        raise ImplementationFault(
+            f"{doing}: {where} has {name}{signature}, which cannot take the {len(problem.inputs)} inputs in order "
+            f"({error}); wanted {wanted}. Correct its parameters."
+        ) from error
+    return function

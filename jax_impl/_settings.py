@@ -1,0 +1,27 @@
+"""JAX's settings while an implementation is traced and run: the one place where they are chosen."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Generator
+
+import jax
+
+from conformance.placement import Placement
+
+
+@contextlib.contextmanager
+def settings(placement: Placement) -> Generator[None]:
+    """A context with the placement's matmul precision and device, and without 64-bit types.
+
+    A warning stays a warning there, whatever filter the session has: it is the user's, and no fault of a case.
+    """
+    with (
+        warnings.catch_warnings(),
+        jax.default_matmul_precision(placement.precision),
+        jax.enable_x64(False),  # noqa: FBT003 - JAX takes it so
+        jax.default_device(jax.devices(placement.platform)[0]),
+    ):
+        warnings.simplefilter("default")
+        yield

@@ -1,0 +1,43 @@
+"""The JAX side: starts the framework, and loads the implementations under test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._platform import start_platform
+
+if TYPE_CHECKING:
+    from conformance.problem import Problem
+    from conformance.sides import Implementation
+
+
+class JaxSide:
+    """The side of the implementations under test, on JAX."""
+
+    array_kind = "jax.Array"
+
+    def start(self, platform: str) -> Mapping[str, Any]:
+        """Versions and devices, after JAX has been started on `platform`; safe to call again.
+
+        Raises:
+            SideUnavailable: JAX is missing, or is already running on another platform.
+            DeviceUnavailable: it has no device of that platform.
+        """
+        return start_platform(platform)
+
+    def load(self, problem: Problem, source: str | None, returns: Sequence[str] | None) -> Implementation:
+        """The implementation of `problem`: the root's own, or that of `source`.
+
+        Raises:
+            LoadError: there is no such file, module or function.
+            ImplementationFault: its module raised while it was loaded, or it does not take the problem's inputs.
+        """
+        if "jax" not in sys.modules:
+            self.start("cpu")
+        from ._evaluation import JaxImplementation
+        from ._loading import load_function
+
+        function, own = load_function(problem, source)
+        return JaxImplementation(problem, function, own, tuple(returns) if returns else None)
