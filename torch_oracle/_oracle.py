@@ -213,9 +213,9 @@ class TorchOracle:
             )
         if batch:
             return self._checker.fault(
-                f"forgets the batch dimension: with the leading dimensions {tuple(batch)} on every input it {told}; it "
-                "had run without them. Count dimensions from the end (dim=-1), and write torch.where instead of a branch: "
-                "a Python float comes as a tensor there."
+                f"forgets the batch dimension: with the leading dimensions {tuple(batch)} on every input it {told}; "
+                "it had run without them. Count dimensions from the end (dim=-1), and write torch.where instead of a "
+                "branch: a Python float comes as a tensor there."
             )
         return self._checker.fault(f"{told}; wanted the declared outputs. Correct it there.")
 

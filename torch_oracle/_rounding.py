@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from typing_extensions import override
@@ -16,7 +14,7 @@ from conformance.arithmetic import Arithmetic
 
 from ._dispatch import tensors
 from ._grids import Grids, round_significand
-from ._rows import RowMode
+from ._rows import RowMode, is_float32
 from ._ties import Coins
 
 _SPACINGS = 2.0**24
@@ -38,11 +36,6 @@ def _summation_length(values: Tensor, dims: Sequence[int]) -> float:
 
 def _is_power_of_two(value: float) -> bool:
     return abs(math.frexp(value)[0]) == 0.5
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_float32(value: float) -> bool:
-    return not math.isfinite(value) or float(np.float32(value)) == value
 
 
 class RoundedRun(RowMode):
@@ -104,7 +97,7 @@ class RoundedRun(RowMode):
                     # XLA multiplies by the reciprocal of a constant instead.
                     rounded[position] = torch.reciprocal(self._round_constant(1.0 / value, like.shape))
                     changed = True
-            elif isinstance(value, float) and not _is_float32(value):
+            elif isinstance(value, float) and not is_float32(value):
                 rounded[position] = self._round_constant(value, like.shape)
                 changed = True
             elif isinstance(value, Tensor) and value.dtype is torch.float64 and not self._grids.has_rows(value.shape):

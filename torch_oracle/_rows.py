@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
@@ -27,7 +30,14 @@ from ._operations import (
 )
 
 _CONSTANT_OPERANDS = frozenset(("clamp", "clamp_max", "clamp_min", "masked_fill", "maximum", "minimum", "where"))
+_FILLS = frozenset(("fill", "full", "full_like", "new_full"))
 _WHOLE_FLOAT32 = 2.0**24
+
+
+@functools.lru_cache(maxsize=4096)
+def is_float32(value: float) -> bool:
+    """Whether float32 holds the number, or no finite number is meant."""
+    return not math.isfinite(value) or float(np.float32(value)) == value
 
 
 def storage(tensor: Tensor) -> int:
@@ -136,6 +146,8 @@ class RowMode(ClassifyingMode):
             if target is not None and not target.is_floating_point:
                 return self._cast(args[0], target)
         result = self._call(func, name, args, kwargs) if name in _CONSTANT_OPERANDS else func(*args, **kwargs)
+        if name in _FILLS and isinstance(args[-1], float) and not is_float32(args[-1]):
+            return self.finish(func, "constant", result, 1.0)
         if name == "relu":
             self._relu_operands[storage(result)] = (result, args[0])
         elif name in ("amax", "amin"):

@@ -124,3 +124,28 @@ def test_an_empty_array_is_estimated(load: Any) -> None:
     )
     quantities = oracle.estimate([{"x": np.zeros(0, np.float32)}], CPU, runs=4, seeds=[1])[0].quantities
     assert (0,) == quantities["1"].value.shape
+
+
+CONSTANTS = {
+    "number": "x * 0 + 0.1",
+    "tensor": "x * 0 + torch.tensor([0.1, 0.1], dtype=x.dtype)",
+    "full": "x * 0 + torch.full((2,), 0.1, dtype=x.dtype)",
+    "full_like": "torch.full_like(x, 0.1)",
+    "where": "torch.where(x > -1.0, 0.1, x)",
+    "masked_fill": "x.masked_fill(x > -1.0, 0.1)",
+    "clamp": "x.clamp(min=0.1)",
+    "divisor": "(x * 0 + 1.0) / 10.0",
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_constant_that_float32_cannot_hold_is_rounded(name: str, load: Any) -> None:
+    source = f"import torch\ndef evaluate(x):\n    return {CONSTANTS[name]}"
+    quantity = (
+        load(source, {"x": "float32[N]"}, "float32[N]")
+        .estimate([{"x": np.zeros(2, np.float32)}], CPU, runs=32, seeds=[1])[0]
+        .quantities["output"]
+    )
+    assert [0.1, 0.1] == quantity.value.tolist()
+    assert abs(float(np.float32(0.1)) - 0.1) <= 8.0 * float(quantity.sigma.min())
+    assert float(quantity.sigma.max()) <= 2.0 * 0.1 * FLOAT32_ROUNDOFF
