@@ -63,6 +63,10 @@ class RowMode(ClassifyingMode):
     @override
     def apply(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         if name in ROUNDED:
+            if kwargs.get("rounding_mode") is not None:
+                self.refuse(
+                    func, "a quotient that is rounded to a whole number has no tie rule; write it as torch.floor"
+                )
             if kwargs.get("alpha", 1) != 1 or (len(args) > 2 and args[2] != 1):
                 return self._decompose(add_scaled if name == "add" else subtract_scaled, args, kwargs)
             return self.finish(func, name, self._call(func, name, args, kwargs), 1.0)

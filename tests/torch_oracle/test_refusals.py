@@ -25,6 +25,7 @@ REFUSED = {
     "convolution": ("k = torch.ones(1, 1, 2, dtype=x.dtype)\nloss = F.conv1d(x.unsqueeze(-2), k).sum()", "convolution"),
     "solver": ("loss = torch.linalg.solve(x @ x.mT, x).sum((-2, -1))", "solve"),
     "attention": ("loss = F.scaled_dot_product_attention(x, x, x).sum((-2, -1))", "attention as one operation"),
+    "whole quotient": ('loss = torch.div(x, 0.7, rounding_mode="floor").sum((-2, -1))', "tie rule"),
     "sort": ("loss = x.sort(-1).values.sum((-2, -1))", "sort"),
     "overflow": ("loss = torch.exp(x * x * 10).sum((-2, -1))", r"exp.*2\.96e\+44.*float32"),
     "hidden overflow": ("loss = (x * 1e30 * 1e30 * 1e-60).sum((-2, -1))", "range of float32"),
