@@ -17,6 +17,7 @@ from conformance.errors import ImplementationFault, LoadError
 from conformance.problem import Problem
 
 from ._frames import UserCode
+from ._search_path import put_first
 
 _FOLDER = "jax_impl"
 _DEFAULT = "evaluate"
@@ -37,7 +38,7 @@ def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., A
         module_name, name = (head, tail) if colon and tail.isidentifier() else (source, _DEFAULT)
         path = Path(module_name)
         if path.suffix != ".py" and "/" not in module_name and not path.is_file():
-            _put_first(problem.root, Path.cwd())
+            put_first(problem.root)
             module, user = _import_dotted(module_name, problem, doing)
             return _find(module, name, problem, user, doing), user
     if not path.is_file():
@@ -46,18 +47,9 @@ def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., A
             "Add it, or correct the path."
         )
     path = path.resolve()
-    _put_first(*([path.parent] if source is not None else []), problem.root, Path.cwd())
+    put_first(problem.root, *([path.parent] if source is not None else []))
     user = UserCode(path.parent, problem.root.resolve())
     return _find(_execute(path, user, doing), name, problem, user, doing), user
-
-
-def _put_first(*folders: Path) -> None:
-    """Make modules in `folders` importable before all others, for as long as the process lives.
-
-    A function may import when it is called; and a root's own packages come before installed ones of the same name.
-    """
-    wanted = list(dict.fromkeys(str(folder.resolve()) for folder in folders))
-    sys.path[:] = wanted + [entry for entry in sys.path if entry not in wanted]
 
 
 def _execute(path: Path, user: UserCode, doing: str) -> ModuleType:
@@ -87,7 +79,6 @@ def _execute(path: Path, user: UserCode, doing: str) -> ModuleType:
 
 def _import_dotted(name: str, problem: Problem, doing: str) -> tuple[ModuleType, UserCode]:
     top = name.partition(".")[0]
-    importlib.invalidate_caches()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
@@ -101,17 +92,15 @@ def _import_dotted(name: str, problem: Problem, doing: str) -> tuple[ModuleType,
                 f"{doing}: there is no module {missing} in {problem.root}, the current directory or what is installed; "
                 "wanted a Python file, such as my.py, or a dotted module, such as mypkg.mod:loss. Correct the name."
             ) from error
-        spec = importlib.util.find_spec(top) if top in sys.modules else None
-        raise UserCode(_folder(spec.origin if spec else None, problem), problem.root.resolve()).fault(
-            doing, error
-        ) from error
-    return module, UserCode(
-        _folder(getattr(sys.modules[top], "__file__", None) or module.__file__, problem), problem.root
-    )
+        raise _author_of(top, problem).fault(doing, error) from error
+    return module, _author_of(top, problem)
 
 
-def _folder(origin: str | None, problem: Problem) -> Path:
-    return Path(origin).resolve().parent if origin else problem.root.resolve()
+def _author_of(package: str, problem: Problem) -> UserCode:
+    """Whoever wrote `package`; the root's author where it could not be imported."""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    root = problem.root.resolve()
+    return UserCode(Path(file).resolve().parent if file else root, root)
 
 
 def _find(module: ModuleType, name: str, problem: Problem, user: UserCode, doing: str) -> Callable[..., Any]:
