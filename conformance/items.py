@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from conformance.case import Case
 from conformance.case_file import load_cases
 from conformance.errors import ConformanceError, InputFault
 from conformance.jsonl import to_strict
+from conformance.losses import describe_item, record_loss
 from conformance.placement import MODES, Placement
 from conformance.problem_file import ProblemFolder
 from conformance.record import Record
@@ -68,6 +70,10 @@ class CaseItem(pytest.Item):
         except ConformanceError as error:
             work.journal.fatal(error)
             raise
+        except Exception:  # whatever it is, it is ours: the case is not proven, and the others go on
+            said = f"a fault of the suite itself, please report it:\n{traceback.format_exc()}"
+            item = describe_item(self.nodeid, self.case, self.placement)
+            self.record = record_loss(item, said, Verdict.NOT_PROVEN)
         work.journal.record(self.record)
         if self.record.verdict is not Verdict.AGREE:
             raise CaseFailed(self.record)
@@ -95,7 +101,7 @@ def tell_collected(session: pytest.Session) -> None:
     found = [item for item in session.items if isinstance(item, CaseItem)]
     most_failures = int(session.config.getoption("maxfail", 0) or 0)
     journal = find_work(session.config).journal
-    journal.collected([(item.nodeid, item.case, item.placement) for item in found], most_failures)
+    journal.collected([describe_item(item.nodeid, item.case, item.placement) for item in found], most_failures)
 
 
 def carry(item: CaseItem) -> dict[str, Any] | None:

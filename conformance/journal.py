@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.case import Case
 from conformance.errors import ConformanceError
 from conformance.jsonl import append_line
-from conformance.placement import Placement
 from conformance.record import Record
 
 
@@ -36,23 +34,12 @@ class Journal:
         """Tells that the frameworks have started, with the header of the results."""
         self._write("started", header=header)
 
-    def collected(self, items: Sequence[tuple[str, Case, Placement]], most_failures: int) -> None:
-        """Tells which items will be run: test id, case and placement of each; and after how many failures to stop."""
+    def collected(self, items: Sequence[Mapping[str, Any]], most_failures: int) -> None:
+        """Tells which items will be run, as `describe_item` tells each; and after how many failures to stop."""
         self._write(
             "collected",
             most_failures=most_failures,
-            items=[
-                {
-                    "node": node,
-                    "case": case.id,
-                    "hash": case.content_hash,
-                    "uninformative": sorted(case.uninformative),
-                    "platform": placement.platform,
-                    "mode": placement.mode,
-                    "precision": placement.precision,
-                }
-                for node, case, placement in items
-            ],
+            items=list(items),
         )
 
     def begin(self, node: str) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.case import Case
 from conformance.placement import Placement
 from conformance.record import Record
 from conformance.verdict import Fault, Verdict
@@ -13,8 +14,21 @@ from conformance.verdict import Fault, Verdict
 _NODE = re.compile(r"(?:.*/)?(?P<problem>[^/]+)/(?P<group>[^/]+)\.json::(?P<name>[^\[]+)\[(?P<placement>[^\]]+)\]")
 
 
+def describe_item(node: str, case: Case, placement: Placement) -> dict[str, Any]:
+    """What is needed to tell of an item that did not live to write its record; JSON alone."""
+    return {
+        "node": node,
+        "case": case.id,
+        "hash": case.content_hash,
+        "uninformative": sorted(case.uninformative),
+        "platform": placement.platform,
+        "mode": placement.mode,
+        "precision": placement.precision,
+    }
+
+
 def record_loss(item: Mapping[str, Any], message: str, verdict: Verdict = Verdict.ERROR) -> Record:
-    """The record of a journal's `item` that was begun and never ended, or never begun."""
+    """The record of an item, as `describe_item` tells it, that was begun and never ended, or never begun."""
     return Record(
         item["node"],
         item["case"],

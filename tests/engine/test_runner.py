@@ -1,0 +1,108 @@
+"""Verdicts on cases, through miniature sides with one fault each."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.record import Record
+from conformance.rendering import render_failure
+from conformance.verdict import Cause, Verdict
+
+Verify = Callable[..., Record]
+
+
+@pytest.mark.parametrize("fault", ["", "one ulp"])
+def test_a_right_answer_agrees(verify: Verify, fault: str):
+    record = verify(fault)
+    assert (Verdict.AGREE, []) == (record.verdict, list(record.faults))
+    assert {"returns": "kept"} == record.contract
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict", "message"),
+    [
+        ("wrong", Verdict.DISAGREE, "z "),
+        ("opposite errors", Verdict.DISAGREE, "2 of 2 elements wrong"),
+        ("NaN", Verdict.DISAGREE, "nan is not finite"),
+        ("infinite", Verdict.DISAGREE, "inf is not finite"),
+        ("float64", Verdict.CONTRACT_BROKEN, "found dtype float64; wanted float32"),
+        ("int32", Verdict.CONTRACT_BROKEN, "found dtype int32; wanted float32"),
+        ("shape", Verdict.CONTRACT_BROKEN, "found shape (1, 2); wanted (2,) for float32[N]"),
+        ("scalar", Verdict.CONTRACT_BROKEN, "found shape (); wanted (2,) for float32[N]"),
+        ("missing", Verdict.CONTRACT_BROKEN, "missing y; found the keys total"),
+        ("extra", Verdict.CONTRACT_BROKEN, "unexpected z; wanted the keys y, total"),
+        ("numpy", Verdict.CONTRACT_BROKEN, "found a numpy.ndarray; wanted a mini.Array"),
+        ("tuple", Verdict.CONTRACT_BROKEN, "found a tuple of 2; wanted a dict with the keys y, total"),
+        ("namedtuple", Verdict.CONTRACT_BROKEN, "found a Pair; wanted a dict with the keys y, total"),
+        ("elsewhere", Verdict.NOT_PROVEN, "computed on gpu; wanted cpu"),
+        ("raises", Verdict.ERROR, "the implementation raised ValueError: no"),
+        ("refused", Verdict.NOT_PROVEN, "the oracle cannot judge this case: estimating double: aten.bernoulli has no rule"),
+        ("oracle at fault", Verdict.NOT_PROVEN, "the oracle is at fault: estimating double: y forgets the batch dimension"),
+    ],
+)
+def test_a_fault_gets_its_verdict_and_is_told(verify: Verify, fault: str, verdict: Verdict, message: str):
+    record = verify(fault)
+    assert verdict == record.verdict
+    assert message in render_failure(record)
+
+
+def test_a_broken_structure_names_the_clause(verify: Verify):
+    record = verify("shape")
+    assert "clause returns" in render_failure(record)
+    assert {"returns": "broken"} == record.contract
+
+
+def test_numbers_are_compared_where_the_structure_alone_is_wrong(verify: Verify):
+    record = verify("float64")
+    assert 0.0 == record.quantities["y"].largest_z
+
+
+@pytest.mark.parametrize("quantity", ["y", "total"])
+def test_what_cannot_be_compared_is_still_estimated(verify: Verify, quantity: str):
+    assert verify("raises").quantities[quantity].resolved
+
+
+def test_a_stale_documented_value_is_told_as_documented(verify: Verify):
+    record = verify(expected={"total": np.asarray(6.000001)})
+    assert (Verdict.DISAGREE, Cause.DOCUMENTED) == (record.verdict, record.cause)
+    assert "the documented value does not equal the oracle's to 6 decimals" in render_failure(record)
+
+
+def test_an_implementation_that_meets_the_documented_value_against_the_oracle_blames_the_oracle(verify: Verify):
+    record = verify("wrong", expected={"y": np.asarray([2.0, 4.001])})
+    assert (Verdict.DISAGREE, Cause.ORACLE) == (record.verdict, record.cause)
+
+
+def test_a_plain_disagreement_has_no_cause_yet(verify: Verify):
+    record = verify("wrong", expected={"y": np.asarray([2.0, 4.0])})
+    assert (Verdict.DISAGREE, None) == (record.verdict, record.cause)
+
+
+def test_a_failure_tells_all_that_is_needed_to_understand_and_repeat_it(verify: Verify):
+    text = render_failure(verify("wrong", expected={"y": np.asarray([2.0, 4.0])}), ["--impl", "my file.py"])
+    assert "disagree: double/group/case [cpu-jit]" == text.splitlines()[0]
+    for line in ("y[1]: z ", "got        4.001", "oracle     4", "documented 4", "sigma      2.38e-07", "limit      8"):
+        assert line in text
+    assert "again: conformance run double/group/case --mode jit --impl 'my file.py'" in text
+
+
+def test_every_fault_of_a_case_is_told_and_the_first_by_precedence_is_its_verdict(verify: Verify):
+    record = verify("numpy", expected={"total": np.asarray(7.0)})
+    assert [Verdict.CONTRACT_BROKEN, Verdict.DISAGREE] == [fault.verdict for fault in record.faults]
+    assert Verdict.DISAGREE == record.verdict
+    assert "contract-broken: clause returns: y: found a numpy.ndarray" in render_failure(record)
+
+
+def test_a_record_survives_its_file(verify: Verify):
+    for fault in ("", "wrong", "NaN", "raises", "missing"):
+        record = verify(fault)
+        node: dict[str, Any] = record.to_json()
+        assert node == Record.from_json(node).to_json()
+
+
+def test_an_unresolved_quantity_is_marked(verify: Verify):
+    record = verify("unresolved")
+    assert Verdict.AGREE == record.verdict
+    assert not record.quantities["y"].resolved
