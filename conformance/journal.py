@@ -50,6 +50,10 @@ class Journal:
         """Tells what came of the item that was begun."""
         self._write("record", record=record.to_json())
 
+    def lost(self, node: str) -> None:
+        """Tells that the process that had begun an item is gone; the session's own process saw that."""
+        self._write("lost", node=node)
+
     def fatal(self, error: ConformanceError) -> None:
         """Tells of a fault that ends the whole run."""
         self._write("fatal", text=str(error), exit_code=error.exit_code)

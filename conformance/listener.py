@@ -41,6 +41,8 @@ class Listener:
                 self._writer.write_header(carried["header"])
         elif report.when not in ("setup", "call", "teardown"):
             record = record_loss_of(report.nodeid, "the worker process died while it ran this case")
+            if record is not None and self._journal is not None:
+                self._journal.lost(report.nodeid)
         if record is None:
             return
         self._records.append(record)

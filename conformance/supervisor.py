@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ STARTUP_LIMIT = 600.0
 """Seconds that a process may take to start the frameworks."""
 _POLL = 0.05
 _TAIL = 4_000
+_FATAL = "Fatal Python error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,11 @@ def _hear(
         case "record":
             child.begun.pop(pid, None)
             add(Record.from_json(event["record"]))
+        case "lost":
+            lost = [begun for begun in child.begun.values() if begun.node == event["node"]]
+            for begun in lost:
+                del child.begun[begun.pid]
+                add(_loss_of(begun, child, outcome))
         case "fatal":
             outcome.fatal = Fatal(event["text"], event["exit_code"])
         case "finish":
@@ -222,9 +229,12 @@ def _end_hung(child: _Child, timeout: float | None) -> None:
 
 def _add_losses(child: _Child, outcome: Outcome, add: Callable[[Record], None]) -> None:
     for begun in child.begun.values():
-        if begun.node in outcome.planned:
-            message = child.hung.get(begun.node) or f"the process died while it ran this case: {_death(child)}"
-            add(record_loss(outcome.planned[begun.node], message))
+        add(_loss_of(begun, child, outcome))
+
+
+def _loss_of(begun: _Begun, child: _Child, outcome: Outcome) -> Record:
+    message = child.hung.get(begun.node) or f"the process died while it ran this case: {_death(child)}"
+    return record_loss(outcome.planned[begun.node], message)
 
 
 def _death(child: _Child) -> str:
@@ -232,11 +242,14 @@ def _death(child: _Child) -> str:
     code = child.process.returncode
     said = _signal(-code) if code is not None and code < 0 else "its worker was lost"
     lines = child.output.read_text(errors="replace").splitlines() if child.output.exists() else []
-    for number, line in enumerate(lines):
-        if line.startswith("Fatal Python error"):
-            frame = next((text.strip() for text in lines[number:] if text.lstrip().startswith("File ")), "")
-            return f"{said}; {line}" + (f" at {frame}" if frame else "")
-    return said
+    # A progress dot may stand before the first line; other threads may come before the one that died.
+    fatal = next((number for number, line in enumerate(lines) if _FATAL in line), None)
+    if fatal is None:
+        return said
+    rest = iter(lines[fatal:])
+    error = next(rest).partition(_FATAL)[2].strip(": ")
+    frames = [line.strip() for line in dropwhile(lambda line: not line.startswith("Current thread"), rest)]
+    return f"{said}; {error}" + (f" at {frames[1]}" if len(frames) > 1 else "")
 
 
 def _signal(number: int) -> str:

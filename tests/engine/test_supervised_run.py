@@ -74,7 +74,7 @@ def test_the_end_of_a_process_costs_one_case(
 def test_an_abort_tells_its_signal_and_its_place(run: Run, tmp_path: Path):
     write_root(tmp_path, six("aborts"))
     done = run()
-    assert "ended by SIGABRT; Fatal Python error: Aborted at File " in done.stdout
+    assert "ended by SIGABRT; Aborted at File " in done.stdout
     assert "miniatures.py" in done.stdout
 
 
