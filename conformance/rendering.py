@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conformance.placement import MODES
-from conformance.record import Record
-from conformance.standardised import LIMIT
-from conformance.verdict import Fault, Verdict
+from conformance.judging.standardised import LIMIT
+from conformance.results.record import Record
+from conformance.values.placement import MODES
+from conformance.values.verdict import Fault, Verdict
 
 _COLOURS = {
     Verdict.AGREE: "green",

@@ -13,12 +13,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, cast
 
-from conformance.arithmetic import Arithmetic
 from conformance.errors import SideUnavailable
-from conformance.estimate import Estimation
-from conformance.evaluation import Evaluation
-from conformance.placement import Placement
-from conformance.problem import Problem
+from conformance.values.arithmetic import Arithmetic
+from conformance.values.estimate import Estimation
+from conformance.values.evaluation import Evaluation
+from conformance.values.placement import Placement
+from conformance.values.problem import Problem
 
 _ENGINE = Path(__file__).resolve().parent
 

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from conformance.placement import Placement
-from conformance.problem import Problem
+from conformance.values.placement import Placement
+from conformance.values.problem import Problem
 
 from ._inputs import Arguments, build_inputs
 from ._outputs import check_transformable

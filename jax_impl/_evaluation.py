@@ -9,9 +9,9 @@ from typing import Any
 import jax
 
 from conformance.errors import ConformanceError
-from conformance.evaluation import Evaluation
-from conformance.placement import MODES, Placement
-from conformance.problem import Problem
+from conformance.values.evaluation import Evaluation
+from conformance.values.placement import MODES, Placement
+from conformance.values.problem import Problem
 
 from ._compilation import Compiler
 from ._frames import UserCode

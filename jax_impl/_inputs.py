@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from conformance.problem import Problem
-from conformance.signature import ArrayLeaf, FloatLeaf, KeyLeaf
-from conformance.tree import leaves, map_leaves
+from conformance.values.problem import Problem
+from conformance.values.signature import ArrayLeaf, FloatLeaf, KeyLeaf
+from conformance.values.tree import leaves, map_leaves
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from conformance.errors import ImplementationFault, LoadError
-from conformance.problem import Problem
+from conformance.values.problem import Problem
 
 from ._frames import UserCode
 from ._search_path import put_first

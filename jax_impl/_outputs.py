@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from conformance.errors import ImplementationFault
-from conformance.evaluation import Returned, ReturnedTree, UnknownContainer
+from conformance.values.evaluation import Returned, ReturnedTree, UnknownContainer
 
 from ._platform import describe_device
 

@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 import jax
 
-from conformance.placement import Placement
+from conformance.values.placement import Placement
 
 
 @contextlib.contextmanager

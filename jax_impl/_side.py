@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._platform import start_platform
 
 if TYPE_CHECKING:
-    from conformance.problem import Problem
+    from conformance.values.problem import Problem
     from conformance.sides import Implementation
 
 

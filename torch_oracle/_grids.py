@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from conformance.arithmetic import FLOAT32_ROUNDOFF
+from conformance.values.arithmetic import FLOAT32_ROUNDOFF
 
 _U64 = NDArray[np.uint64]
 

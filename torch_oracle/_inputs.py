@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from conformance.errors import OracleRefusal
-from conformance.problem import Problem
-from conformance.signature import ArrayLeaf, FloatLeaf
-from conformance.tree import leaves, map_leaves
+from conformance.values.problem import Problem
+from conformance.values.signature import ArrayLeaf, FloatLeaf
+from conformance.values.tree import leaves, map_leaves
 
 from ._grids import mix
 

@@ -14,12 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from conformance.arithmetic import Arithmetic
+from conformance.values.arithmetic import Arithmetic
 from conformance.errors import ConformanceError, OracleFault, OracleRefusal
-from conformance.estimate import Estimate, Estimation
-from conformance.problem import Problem
-from conformance.signature import ArrayLeaf, FloatLeaf
-from conformance.tree import leaves, map_leaves
+from conformance.values.estimate import Estimate, Estimation
+from conformance.values.problem import Problem
+from conformance.values.signature import ArrayLeaf, FloatLeaf
+from conformance.values.tree import leaves, map_leaves
 
 from ._checkpoint import CheckpointCounts, observe_checkpoints
 from ._dispatch import ClassifyingMode

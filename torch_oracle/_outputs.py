@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from conformance.errors import OracleFault
-from conformance.problem import Problem
-from conformance.signature import ArrayLeaf
-from conformance.tree import ROOT
+from conformance.values.problem import Problem
+from conformance.values.signature import ArrayLeaf
+from conformance.values.tree import ROOT
 
 
 def _is_float(leaf: Any) -> bool:

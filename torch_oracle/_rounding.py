@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from conformance.arithmetic import Arithmetic
+from conformance.values.arithmetic import Arithmetic
 
 from ._dispatch import tensors
 from ._grids import Grids, round_significand

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ConformanceError, LoadError, OracleFault, SideUnavailable
 
 if TYPE_CHECKING:
-    from conformance.problem import Problem
+    from conformance.values.problem import Problem
     from conformance.sides import Oracle
 
 _FOLDER = "torch_oracle"

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.arithmetic import Arithmetic
-from conformance.placement import Placement
+from conformance.values.arithmetic import Arithmetic
+from conformance.values.placement import Placement
 from conformance.sides import Implementation, Oracle
-from conformance.standardised import standardise
-from conformance.tree import leaves
+from conformance.judging.standardised import standardise
+from conformance.values.tree import leaves
 
 RUNS = 32
 

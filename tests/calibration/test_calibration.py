@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.arithmetic import CPU, CPU_BFLOAT16, CPU_TF32
-from conformance.problem_file import ProblemFolder
+from conformance.values.arithmetic import CPU, CPU_BFLOAT16, CPU_TF32
+from conformance.files.problem_file import ProblemFolder
 from conformance.sides import load_implementation_side, load_oracle_side
-from conformance.standardised import LIMIT
+from conformance.judging.standardised import LIMIT
 
 from .draws import draw_stacks
 from .tallies import tally_stacks

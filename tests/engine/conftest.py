@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from miniatures import PROBLEM, MiniatureImplementationSide, MiniatureOracleSide
 
-from conformance.case import Case, Rounding
-from conformance.placement import Placement
-from conformance.problem import Problem
-from conformance.record import Record
-from conformance.runner import Runner, Settings
-from conformance.signature import load_signature
+from conformance.results.record import Record
+from conformance.running.runner import Runner, Settings
+from conformance.values.case import Case, Rounding
+from conformance.values.placement import Placement
+from conformance.values.problem import Problem
+from conformance.values.signature import load_signature
 
 
 def make_case(fault: str = "", expected: Mapping[str, Any] | None = None, **fields: Any) -> Case:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from conformance.errors import DeviceUnavailable, ImplementationFault, OracleFault, OracleRefusal
-from conformance.estimate import Estimate, Estimation
-from conformance.evaluation import Evaluation, Returned, UnknownContainer
+from conformance.values.estimate import Estimate, Estimation
+from conformance.values.evaluation import Evaluation, Returned, UnknownContainer
 
 PROBLEM = {
     "version": 1,
@@ -59,7 +59,9 @@ def returned(array: Any, kind: str = "mini.Array", platform: str = "cpu", weak: 
 class MiniatureImplementation:
     """Twice the input, with the fault that the case asks for."""
 
-    def evaluate(self, inputs: Mapping[str, Any], placement: Any, neighbours: Sequence[Mapping[str, Any]]) -> Evaluation:
+    def evaluate(
+        self, inputs: Mapping[str, Any], placement: Any, neighbours: Sequence[Mapping[str, Any]]
+    ) -> Evaluation:
         y = 2 * inputs["x"]
         total = np.float32(y.sum())
         outputs: Any = {"y": returned(y), "total": returned(total)}

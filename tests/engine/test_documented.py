@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from conformance.case import Rounding
-from conformance.documented import differs
+from conformance.judging.documented import differs
+from conformance.values.case import Rounding
 
 
 @pytest.mark.parametrize(

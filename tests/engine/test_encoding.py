@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from conformance.encoding import LARGE, SAMPLES, decode_array, decode_number, encode_array, encode_number
+from conformance.results.encoding import LARGE, SAMPLES, decode_array, decode_number, encode_array, encode_number
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.bool_])

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.record import Record
 from conformance.rendering import render_failure
-from conformance.verdict import Cause, Verdict
+from conformance.results.record import Record
+from conformance.values.verdict import Cause, Verdict
 
 Verify = Callable[..., Record]
 
@@ -38,8 +38,16 @@ def test_a_right_answer_agrees(verify: Verify, fault: str):
         ("namedtuple", Verdict.CONTRACT_BROKEN, "found a Pair; wanted a dict with the keys y, total"),
         ("elsewhere", Verdict.NOT_PROVEN, "computed on gpu; wanted cpu"),
         ("raises", Verdict.ERROR, "the implementation raised ValueError: no"),
-        ("refused", Verdict.NOT_PROVEN, "the oracle cannot judge this case: estimating double: aten.bernoulli has no rule"),
-        ("oracle at fault", Verdict.NOT_PROVEN, "the oracle is at fault: estimating double: y forgets the batch dimension"),
+        (
+            "refused",
+            Verdict.NOT_PROVEN,
+            "the oracle cannot judge this case: estimating double: aten.bernoulli has no rule",
+        ),
+        (
+            "oracle at fault",
+            Verdict.NOT_PROVEN,
+            "the oracle is at fault: estimating double: y forgets the batch dimension",
+        ),
     ],
 )
 def test_a_fault_gets_its_verdict_and_is_told(verify: Verify, fault: str, verdict: Verdict, message: str):
@@ -83,7 +91,14 @@ def test_a_plain_disagreement_has_no_cause_yet(verify: Verify):
 def test_a_failure_tells_all_that_is_needed_to_understand_and_repeat_it(verify: Verify):
     text = render_failure(verify("wrong", expected={"y": np.asarray([2.0, 4.0])}), ["--impl", "my file.py"])
     assert "disagree: double/group/case [cpu-jit]" == text.splitlines()[0]
-    for line in ("y[1]: z ", "got        4.00099993", "oracle     4", "documented 4", "sigma      2.38e-07", "limit      8"):
+    for line in (
+        "y[1]: z ",
+        "got        4.00099993",
+        "oracle     4",
+        "documented 4",
+        "sigma      2.38e-07",
+        "limit      8",
+    ):
         assert line in text
     assert "again: conformance run double/group/case --mode jit --impl 'my file.py'" in text
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from conformance.estimate import Estimate
-from conformance.standardised import LIMIT, standardise
+from conformance.judging.standardised import LIMIT, standardise
+from conformance.values.estimate import Estimate
 
 
 def estimate(value: list[float], sigma: list[float] | None) -> Estimate:

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from conformance.verdict import PRECEDENCE, Cause, Fault, Verdict, decide, exit_code
+from conformance.values.verdict import PRECEDENCE, Cause, Fault, Verdict, decide, exit_code
 
 
 def test_no_fault_is_agreement():

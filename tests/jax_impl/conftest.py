@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.evaluation import Evaluation
-from conformance.placement import Placement
-from conformance.problem import Problem
+from conformance.values.evaluation import Evaluation
+from conformance.values.placement import Placement
+from conformance.values.problem import Problem
 from conformance.sides import Implementation, ImplementationSide, load_implementation_side
-from conformance.signature import load_signature
+from conformance.values.signature import load_signature
 
 SCALED = {"inputs": {"x": "float32[N]", "factor": "float"}, "outputs": {"y": "float32[N]"}}
 """The problem of most tests: y = factor x."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.errors import ImplementationFault
-from conformance.placement import Placement
+from conformance.values.placement import Placement
 
 MODES = ("eager", "jit", "vmap")
 

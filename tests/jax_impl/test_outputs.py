@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conformance.errors import ImplementationFault
-from conformance.evaluation import Returned, UnknownContainer
+from conformance.values.evaluation import Returned, UnknownContainer
 
 MODES = ("eager", "jit", "vmap")
 X = np.float32([1.0, 2.0, 4.0])

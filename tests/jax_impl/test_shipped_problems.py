@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.placement import Placement
-from conformance.problem import Problem
-from conformance.signature import load_signature
+from conformance.values.placement import Placement
+from conformance.values.problem import Problem
+from conformance.values.signature import load_signature
 
 ROOT = Path(__file__).resolve().parents[2]
 MODES = ("eager", "jit", "vmap")

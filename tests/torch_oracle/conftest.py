@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import conformance
-from conformance.arithmetic import CPU, Arithmetic
-from conformance.estimate import Estimation
-from conformance.problem import Problem
+from conformance.values.arithmetic import CPU, Arithmetic
+from conformance.values.estimate import Estimation
+from conformance.values.problem import Problem
 from conformance.sides import Oracle, load_oracle_side
-from conformance.signature import load_signature
+from conformance.values.signature import load_signature
 
 _ENGINE_ROOT = Path(conformance.__file__).resolve().parents[1]
 _LOGISTIC = {"params": {"w": "float32[D]", "b": "float32[]"}, "x": "float32[N,D]", "y": "float32[N]", "l2": "float"}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from conformance.arithmetic import CPU
+from conformance.values.arithmetic import CPU
 
 _ROUNDOFF = 2.0**-53
 _STEPS = 64

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.arithmetic import CPU
+from conformance.values.arithmetic import CPU
 from conformance.errors import OracleFault
 
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from conformance.arithmetic import CPU
+from conformance.values.arithmetic import CPU
 
 LIMIT = 8.0
 LEAST, MOST = 0.1, 1.2

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.arithmetic import CPU
+from conformance.values.arithmetic import CPU
 from conformance.errors import OracleFault, OracleRefusal
 
 X = [[1.3, -2.1, 3.2], [0.5, 0.26, -1.4]]

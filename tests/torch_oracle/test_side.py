@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.arithmetic import CPU
+from conformance.values.arithmetic import CPU
 from conformance.errors import LoadError, OracleFault, SideUnavailable
 
 SIGNATURE: tuple[dict[str, str], str] = ({"x": "float32[N]"}, "float32[N]")
@@ -87,8 +87,8 @@ def test_an_oracle_imports_its_siblings_and_the_engines_checkpoint(load: Any, tm
 
 
 def test_two_roots_with_the_same_names_do_not_meet(side: Any, tmp_path: Path) -> None:
-    from conformance.problem import Problem
-    from conformance.signature import load_signature
+    from conformance.values.problem import Problem
+    from conformance.values.signature import load_signature
 
     oracles = []
     for number in (1.0, 2.0):

@@ -1,0 +1,124 @@
+"""The command line: ``conformance run``, ``validate``, ``compare`` and ``doctor``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.commands.passthrough import PassThroughCommand
+from conformance.errors import ConformanceError
+from conformance.values.placement import MODES, PLATFORMS, PRECISIONS
+
+_ROOT = click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder that holds cases/, jax_impl/ and torch_oracle/; by default the nearest one upward. Its code is run.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="conformance", message="conformance %(version)s")
+def cli() -> None:
+    """Prove that a differentiable program is right on every device.
+
+    JSON case files run through JAX implementations and an independent PyTorch oracle, which derives the tolerance.
+
+    Exit codes: 0 all agree; 1 a disagreement, broken contract or error; 2 bad usage or bad input; 3 not proven.
+    """
+
+
+@cli.command(cls=PassThroughCommand)
+@click.argument("paths", nargs=-1, metavar="[PATH|CASE]...")
+@click.option(
+    "--platform", type=click.Choice([*PLATFORMS, "cuda"], case_sensitive=False), default="cpu", show_default=True
+)
+@click.option("--precision", type=click.Choice(PRECISIONS), default="highest", show_default=True)
+@click.option(
+    "--mode",
+    "modes",
+    type=click.Choice(MODES),
+    multiple=True,
+    help="May repeat. [default: all for documented, else jit]",
+)
+@click.option(
+    "--impl",
+    metavar="FILE|MODULE[:NAME]",
+    help="Verify this implementation in place of the root's; its code is run. [default NAME: evaluate]",
+)
+@click.option("--returns", metavar="A,B", help="Names of the parts of the tuple that the implementation returns.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What one case may take; then its process is ended.",
+)
+@click.option(
+    "--results", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write results as JSON lines."
+)
+@_ROOT
+@click.pass_context
+def run(context: click.Context, **options: Any) -> None:
+    """Verify cases: all below cases/, or those of each PATH (file or folder) or CASE (problem/group/name).
+
+    Options that are not listed here go to pytest: -k EXPRESSION, -n WORKERS, -x, --pdb, --durations=N ...
+    """
+    from conformance.commands.run import RunOptions, execute
+
+    options["platform"] = {"cuda": "gpu"}.get(options["platform"], options["platform"])
+    context.exit(execute(RunOptions(**options, pytest_arguments=tuple(context.meta[PassThroughCommand.KEY]))))
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@_ROOT
+@click.pass_context
+def validate(context: click.Context, paths: tuple[str, ...], root: Path | None) -> None:
+    """Check case files and problem files: a line per fault, exit 2 if there is any. Runs no code."""
+    from conformance.files.discovery import find_root
+    from conformance.files.validation import validate as check
+
+    validation = check(find_root(root), paths)
+    click.echo(validation.render())
+    context.exit(validation.exit_code)
+
+
+@cli.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+@click.pass_context
+def compare(context: click.Context, results: tuple[Path, ...]) -> None:
+    """Show the run of a results file again."""
+    from conformance.commands.compare import execute
+
+    context.exit(execute(results))
+
+
+@cli.command()
+@click.option("--platform", type=click.Choice([*PLATFORMS, "cuda"], case_sensitive=False), default="cpu")
+@click.pass_context
+def doctor(context: click.Context, platform: str) -> None:
+    """Tell versions, devices, and what can be proven here."""
+    from conformance.commands.doctor import execute
+
+    context.exit(execute({"cuda": "gpu"}.get(platform, platform)))
+
+
+def main() -> None:
+    """The console script; exits with the command's code, and tells a user's mistake in words."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except ConformanceError as error:
+        click.echo(f"conformance: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.Abort:
+        click.echo("conformance: interrupted", err=True)
+        sys.exit(3)
+    sys.exit(code or 0)

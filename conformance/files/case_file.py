@@ -1,0 +1,134 @@
+"""The cases of a file, checked against their problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.errors import FileFault, InputFault, UnknownProblem
+from conformance.files.case_reader import CaseReader, hash_content
+from conformance.files.case_schema import create_case_schema
+from conformance.files.document import Document, load_document, show
+from conformance.files.positions import element_offsets
+from conformance.files.schemas import load_schema
+from conformance.values.case import Case, Rounding
+from conformance.values.problem import Problem
+
+
+def load_cases(file: Path, problem_of: Callable[[str], Problem]) -> list[Case]:
+    """The cases in `file`, in its order; `problem_of` hands out the problem that the file names.
+
+    Raises:
+        UsageError: the file cannot be read.
+        InputFault: it is not what the format demands; all of its faults are told. Or its problem is wrong.
+    """
+    document = load_document(file)
+    problem = _load_problem(document, problem_of)
+    faults = [*document.faults, *create_case_schema(problem).check(document)]
+    faults += _check_place(document, problem)
+    node: Mapping[str, Any] = document.value
+    if not faults and "cases" not in node:
+        message = "found a recipe without cases, wanted the cases: this version does not expand recipes"
+        faults.append(document.fault((), message))
+    if not isinstance(node.get("cases"), list):
+        raise InputFault(*sorted(faults))
+    reader = CaseReader(document, problem, faults)
+    read = [reader.read(index, case) for index, case in enumerate(node["cases"])]
+    faults += reader.faults
+    faults += _check_names(document, node["cases"])
+    if faults:
+        raise InputFault(*sorted(faults))
+    rounding = _rounding(node)
+    lines = _lines(document.text, element_offsets(document.text, "cases"))
+    return [
+        Case(
+            name=case["name"],
+            why=case.get("why", ""),
+            problem=problem,
+            group=file.stem,
+            inputs=content.inputs,
+            dims=content.dims,
+            expected=content.expected,
+            rounding=rounding if content.expected is not None else None,
+            uninformative=frozenset(case.get("uninformative", ())),
+            allow_ties="ties" in case,
+            origin=node["origin"],
+            content_hash=hash_content(problem.name, content, rounding, case),
+            file=file,
+            line=line,
+        )
+        for case, content, line in zip(node["cases"], read, lines, strict=True)
+    ]
+
+
+def load_case_files(files: Sequence[Path], problem_of: Callable[[str], Problem]) -> list[Case]:
+    """The cases of several files, in order.
+
+    Raises:
+        UsageError: a file cannot be read.
+        InputFault: any of the files is wrong, or two cases have the same id; the faults of all files are told.
+    """
+    cases: list[Case] = []
+    faults: dict[FileFault | str, None] = {}
+    for file in files:
+        try:
+            cases += load_cases(file, problem_of)
+        except InputFault as error:
+            faults.update(dict.fromkeys(error.faults or (str(error),)))
+    faults.update(dict.fromkeys(check_ids(cases)))
+    if faults:
+        raise InputFault(*faults)
+    return cases
+
+
+def check_ids(cases: Sequence[Case]) -> Iterator[FileFault]:
+    """The cases whose id another file's case has too."""
+    first: dict[str, Case] = {}
+    for case in cases:
+        other = first.setdefault(case.id, case)
+        if other is not case:
+            message = (
+                f"found the case {case.id}, which {show(other.file)}:{other.line} has too; wanted another file name"
+            )
+            yield FileFault(show(case.file), case.line, 1, "$.cases", message)
+
+
+def _load_problem(document: Document, problem_of: Callable[[str], Problem]) -> Problem:
+    node = document.value
+    name = node.get("problem") if isinstance(node, dict) else None
+    faults = [*document.faults]
+    if isinstance(name, str):
+        try:
+            return problem_of(name)
+        except UnknownProblem as error:
+            faults.append(document.fault(("problem",), str(error)))
+    raise InputFault(*sorted([*faults, *load_schema("case").check(document)]))
+
+
+def _check_place(document: Document, problem: Problem) -> Iterator[FileFault]:
+    file, cases = document.file.resolve(), problem.root / "cases"
+    if file.is_relative_to(cases) and file.parent != cases / problem.name:
+        message = f"found {problem.name!r} in a file in {show(file.parent)}, wanted it in {show(cases / problem.name)}"
+        yield document.fault(("problem",), message)
+
+
+def _check_names(document: Document, cases: Sequence[Any]) -> Iterator[FileFault]:
+    first: dict[str, int] = {}
+    for index, case in enumerate(cases):
+        name = case.get("name") if isinstance(case, dict) else None
+        if isinstance(name, str) and first.setdefault(name, index) != index:
+            message = f"found {name!r} again, wanted a name of its own ($.cases[{first[name]}] has it)"
+            yield document.fault(("cases", index, "name"), message)
+
+
+def _rounding(node: Mapping[str, Any]) -> Rounding | None:
+    return next((Rounding(kind, count) for kind, count in node.get("rounding", {}).items()), None)
+
+
+def _lines(text: str, offsets: Sequence[int]) -> Iterator[int]:
+    line, before = 1, 0
+    for offset in offsets:
+        line += text.count("\n", before, offset)
+        before = offset
+        yield line

@@ -1,0 +1,1 @@
+"""Judging an answer: its structure, its z, and the documented values."""

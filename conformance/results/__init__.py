@@ -1,0 +1,1 @@
+"""Records of cases, and the files that hold them."""

@@ -1,0 +1,200 @@
+"""Runs one case at one placement through both sides, and says what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from conformance.errors import ImplementationFault, NotProven, OracleFault
+from conformance.judging.comparison import Compared, compare
+from conformance.judging.structure import check_structure
+from conformance.results.record import Quantity, Record
+from conformance.running.neighbours import neighbours
+from conformance.sides import Implementation, ImplementationSide, Oracle, OracleSide
+from conformance.values.arithmetic import Arithmetic, find_arithmetic
+from conformance.values.case import Case
+from conformance.values.estimate import Estimation
+from conformance.values.evaluation import Evaluation
+from conformance.values.placement import Placement
+from conformance.values.problem import Problem
+from conformance.values.verdict import Fault, Verdict
+
+RUNS = 32
+RUNS_LARGE = 64
+LARGE = 100_000
+"""Above so many elements of inputs the largest of all z needs a better sigma, hence `RUNS_LARGE` runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run was asked to do; `implementation` and `returns` are those of the command line."""
+
+    platform: str = "cpu"
+    precision: str = "highest"
+    implementation: str | None = None
+    returns: tuple[str, ...] | None = None
+    threads: int = 1
+
+
+@dataclass(slots=True)
+class Runner:
+    """Both sides, started, with what they have loaded so far."""
+
+    settings: Settings
+    implementation_side: ImplementationSide
+    oracle_side: OracleSide
+    _implementations: dict[str, Implementation] = field(default_factory=dict[str, Implementation])
+    _oracles: dict[str, Oracle] = field(default_factory=dict[str, Oracle])
+    _estimations: dict[tuple[str, str], Estimation | NotProven] = field(
+        default_factory=dict[tuple[str, str], Estimation | NotProven]
+    )
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """The arithmetic of the placements of this run.
+
+        Raises:
+            NotProven: none has been established for them.
+        """
+        found = find_arithmetic(self.settings.platform, self.settings.precision)
+        if found is None:
+            raise NotProven(
+                f"running on {self.settings.platform} at precision {self.settings.precision}: its arithmetic has not "
+                "been established, so no tolerance can be derived; use --platform cpu"
+            )
+        return found
+
+    def start(self) -> dict[str, Any]:
+        """The header of the results: versions, platform, devices, arithmetic and settings, with both sides started.
+
+        Raises:
+            NotProven: a framework or device is missing.
+        """
+        arithmetic = self.arithmetic
+        implementation = dict(self.implementation_side.start(self.settings.platform))
+        oracle = dict(self.oracle_side.start(self.settings.threads))
+        return {
+            "platform": self.settings.platform,
+            "precision": self.settings.precision,
+            "implementation": implementation,
+            "oracle": oracle,
+            "arithmetic": {
+                "name": arithmetic.name,
+                "unit_roundoff": arithmetic.unit_roundoff,
+                "operand_roundoff": arithmetic.operand_roundoff,
+                "underflow": arithmetic.underflow,
+                "accuracy": dict(arithmetic.accuracy),
+            },
+            "runs": {"up to": LARGE, "runs": RUNS, "above": RUNS_LARGE},
+            "seed": "the case's content hash",
+            "threads": self.settings.threads,
+        }
+
+    def run(self, case: Case, placement: Placement, node: str, worker: str) -> Record:
+        """The record of `case` at `placement`; `node` is its test id, `worker` the process that runs it.
+
+        Raises:
+            LoadError: the implementation or the oracle is not where it should be.
+        """
+        started = datetime.now(UTC)
+        faults: list[Fault] = []
+        estimation = self._estimate(case, faults)
+        evaluation = self._evaluate(case, placement, faults)
+        compared: dict[str, Compared] = {}
+        contract: dict[str, str] = dict.fromkeys(case.problem.contract, "not-checked")
+        leaves: Mapping[str, Any] = {}
+        evidence: dict[str, Any] = {"worker": worker, "start": started.isoformat()}
+        if evaluation is not None:
+            kind = self.implementation_side.array_kind
+            structure = check_structure(evaluation.outputs, case.problem.outputs, case.dims, kind)
+            leaves = structure.leaves
+            faults += structure.faults
+            contract = {"returns": "broken" if structure.faults else "kept", **contract}
+            faults += _misplaced(leaves, placement)
+            evidence["devices"] = {name: list(leaf.devices) for name, leaf in leaves.items()}
+            evidence["executable"] = dict(evaluation.executable)
+            evidence["arguments"] = dict(evaluation.arguments)
+        if estimation is not None:
+            compared, found = compare(case, leaves, estimation)
+            faults += found
+            evidence["oracle"] = {
+                "runs": estimation.runs,
+                "coins": list(estimation.coins),
+                "saved": dict(estimation.saved),
+                "recomputed": dict(estimation.recomputed),
+            }
+        evidence["end"] = datetime.now(UTC).isoformat()
+        return Record(
+            node,
+            case.id,
+            case.content_hash,
+            placement,
+            self.settings.implementation or f"jax_impl/{case.problem.name}.py:evaluate",
+            faults,
+            {name: Quantity.of(quantity) for name, quantity in compared.items()},
+            case.uninformative,
+            contract,
+            evidence,
+        )
+
+    def _estimate(self, case: Case, faults: list[Fault]) -> Estimation | None:
+        key = (case.problem.name, case.content_hash)
+        if key not in self._estimations:
+            try:
+                oracle = self._oracle(case.problem)
+                runs = RUNS if _elements(case.inputs) <= LARGE else RUNS_LARGE
+                self._estimations[key] = oracle.estimate(
+                    [case.inputs], self.arithmetic, runs=runs, seeds=[case.seed], allow_ties=case.allow_ties
+                )[0]
+            except NotProven as error:
+                self._estimations[key] = error
+        found = self._estimations[key]
+        if isinstance(found, NotProven):
+            who = "the oracle is at fault" if isinstance(found, OracleFault) else "the oracle cannot judge this case"
+            faults.append(Fault(Verdict.NOT_PROVEN, f"{who}: {found}"))
+            return None
+        return found
+
+    def _evaluate(self, case: Case, placement: Placement, faults: list[Fault]) -> Evaluation | None:
+        try:
+            implementation = self._implementation(case.problem)
+            beside = neighbours(case) if placement.mode == "vmap" else ()
+            return implementation.evaluate(case.inputs, placement, beside)
+        except ImplementationFault as error:
+            faults.append(Fault(Verdict.ERROR, str(error)))
+        except NotProven as error:
+            faults.append(Fault(Verdict.NOT_PROVEN, str(error)))
+        return None
+
+    def _implementation(self, problem: Problem) -> Implementation:
+        if problem.name not in self._implementations:
+            self._implementations[problem.name] = self.implementation_side.load(
+                problem, self.settings.implementation, self.settings.returns
+            )
+        return self._implementations[problem.name]
+
+    def _oracle(self, problem: Problem) -> Oracle:
+        if problem.name not in self._oracles:
+            self._oracles[problem.name] = self.oracle_side.load(problem)
+        return self._oracles[problem.name]
+
+
+def _elements(node: Any) -> int:
+    if isinstance(node, Mapping):
+        return sum(_elements(child) for child in node.values())
+    if isinstance(node, Sequence) and not isinstance(node, str):
+        return sum(_elements(child) for child in node)
+    return int(getattr(node, "size", 1))
+
+
+def _misplaced(leaves: Mapping[str, Any], placement: Placement) -> list[Fault]:
+    faults: list[Fault] = []
+    for name, leaf in leaves.items():
+        found = sorted({str(device["platform"]) for device in leaf.devices})
+        if found != [placement.platform]:
+            where = ", ".join(found) or "no device at all"
+            message = f"computed on {where}; wanted {placement.platform}"
+            faults.append(Fault(Verdict.NOT_PROVEN, message, name))
+    return faults

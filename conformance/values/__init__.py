@@ -1,0 +1,1 @@
+"""Plain values: what the engine talks about, with no side effects."""
