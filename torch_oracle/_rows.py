@@ -77,7 +77,8 @@ class RowMode(ClassifyingMode):
         if name in SUMS:
             return self.sum(func, name, args, kwargs)
         if name in FUNCTIONS or name == "softplus_backward":
-            return self.finish(func, name, func(*args, **kwargs), self.accuracy(func, name))
+            operand = args[1] if name == "softplus_backward" else args[0]
+            return self.finish_function(func, name, func(*args, **kwargs), self.accuracy(func, name), operand)
         if name == "pow":
             return self._power(func, args, kwargs)
         if name == "threshold_backward":
@@ -104,6 +105,10 @@ class RowMode(ClassifyingMode):
 
     def finish(self, func: Any, name: str, result: Tensor, ulps: float) -> Tensor:
         """A result that was computed with an error of so many `ulps`."""
+        raise NotImplementedError
+
+    def finish_function(self, func: Any, name: str, result: Tensor, ulps: float, operand: Tensor) -> Tensor:
+        """The result of an elementary function of `operand`, computed with an error of so many `ulps`."""
         raise NotImplementedError
 
     def multiply(self, func: Any, name: str, a: Tensor, b: Tensor) -> Tensor:

@@ -15,16 +15,21 @@ Generator: TypeAlias = np.random.Generator
 _LOGITS = (0.0, 1.0, 8.0, 16.0, 20.0, 60.0, 88.7, 104.0, 125.0)
 """Where softplus changes its character in float32: it cancels, saturates, overflows or underflows beyond."""
 _LARGEST_FEATURE = 1e6
+_KNOWN = 2.0**-4
+"""How well the operand of tanh is known."""
 
 
-def draw_stacks(problem: str, count: int, shapes: int, seed: int) -> Iterator[list[Inputs]]:
-    """At least `count` inputs of a problem, spread over so many random shapes; one stack a shape."""
+def draw_stacks(problem: str, count: int, shapes: int, seed: int, roundoff: float) -> Iterator[list[Inputs]]:
+    """At least `count` inputs of a problem, spread over so many random shapes; one stack a shape.
+
+    `roundoff` is that of a matrix product's operands: it bounds the inputs that are still known to some digits.
+    """
     draw, limits = _DRAWS[problem]
     generator = np.random.default_rng([seed, *problem.encode()])
     every = list(itertools.product(*(range(low, high + 1) for low, high in limits)))
     chosen = [every[i] for i in generator.permutation(len(every))[:shapes]]
     for shape in chosen:
-        yield [draw(generator, *shape) for _ in range(-(-count // len(chosen)))]
+        yield [draw(generator, roundoff, *shape) for _ in range(-(-count // len(chosen)))]
 
 
 def _scale(generator: Generator, low: float, high: float) -> float:
@@ -41,7 +46,7 @@ def _aim(generator: Generator, *shape: int) -> NDArray[np.float64]:
     return centre + generator.choice((0.0, 1e-3, 1.0), shape) * _normal(generator, *shape)
 
 
-def _draw_logistic(generator: Generator, n: int, d: int) -> Inputs:
+def _draw_logistic(generator: Generator, _roundoff: float, n: int, d: int) -> Inputs:
     w = (_scale(generator, 1e-6, 100.0) * _normal(generator, d)).astype(np.float32)
     x = _normal(generator, n, d)
     b = np.float32(_aim(generator)) if generator.random() < 0.5 else np.float32(generator.normal())
@@ -53,16 +58,19 @@ def _draw_logistic(generator: Generator, n: int, d: int) -> Inputs:
     return {"params": {"w": w, "b": np.asarray(b)}, "x": x.astype(np.float32), "y": y, "l2": l2}
 
 
-def _draw_block(generator: Generator, b: int, d: int, h: int) -> Inputs:
+def _draw_block(generator: Generator, roundoff: float, b: int, d: int, h: int) -> Inputs:
     shapes = {"w1": (d, h), "b1": (h,), "w2": (h, d), "b2": (d,), "x": (b, d), "y": (b, d)}
     arrays = {
         name: (_scale(generator, 1e-3, 1e3) * _normal(generator, *shape)).astype(np.float32)
         for name, shape in shapes.items()
     }
+    # Where tanh's operand is not known to a fraction of 1, the result is one of several, of which 32 runs see some.
+    product = d * float(np.max(np.abs(arrays["x"]))) * float(np.max(np.abs(arrays["w1"])))
+    arrays["w1"] /= np.float32(max(1.0, product * roundoff / _KNOWN))
     return {"params": {name: arrays[name] for name in ("w1", "b1", "w2", "b2")}, "x": arrays["x"], "y": arrays["y"]}
 
 
-def _draw_cross_entropy(generator: Generator, n: int, c: int) -> Inputs:
+def _draw_cross_entropy(generator: Generator, _roundoff: float, n: int, c: int) -> Inputs:
     logits = _scale(generator, 1e-3, 100.0) * _normal(generator, n, c) + _aim(generator)
     return {
         "logits": logits.astype(np.float32),
@@ -70,7 +78,7 @@ def _draw_cross_entropy(generator: Generator, n: int, c: int) -> Inputs:
     }
 
 
-def _draw_layer_norm(generator: Generator, n: int, d: int) -> Inputs:
+def _draw_layer_norm(generator: Generator, _roundoff: float, n: int, d: int) -> Inputs:
     x = _scale(generator, 1e-3, 1e3) * (_normal(generator, n, d) + _scale(generator, 1e-2, 10.0))
     scale = _scale(generator, 1e-2, 1e2)
     gain, bias, y = (scale * _normal(generator, *shape) for shape in ((d,), (d,), (n, d)))
@@ -88,3 +96,15 @@ _DRAWS: Mapping[str, tuple[Callable[..., Inputs], tuple[tuple[int, int], ...]]] 
     "layer_norm": (_draw_layer_norm, ((1, 6), (2, 8))),
 }
 """By problem, how its inputs are drawn, and the smallest and largest size of each dimension."""
+
+
+def draw_flat_rows(count: int, seed: int) -> list[Inputs]:
+    """Blocks whose rows differ little where tanh is all but flat, so that their terms cancel in the gradient of w1."""
+    generator = np.random.default_rng(seed)
+    stack = [_draw_block(generator, 2.0**-24, 4, 2, 4) for _ in range(count)]
+    for inputs in stack:
+        sign = generator.choice((-1.0, 1.0), 4)
+        inputs["params"]["b1"] = (sign * generator.uniform(5.0, 8.0, 4)).astype(np.float32)
+        inputs["params"]["w1"] = (1e-2 * _normal(generator, 2, 4)).astype(np.float32)
+        inputs["x"] = (1e-2 * _normal(generator, 4, 2)).astype(np.float32)
+    return stack

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from conformance.judging.standardised import standardise
+from conformance.sides import Implementation, Oracle
 from conformance.values.arithmetic import Arithmetic
 from conformance.values.placement import Placement
-from conformance.sides import Implementation, Oracle
-from conformance.judging.standardised import standardise
 from conformance.values.tree import leaves
 
 RUNS = 32

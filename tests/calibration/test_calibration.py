@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from conformance.values.arithmetic import CPU, CPU_BFLOAT16, CPU_TF32
 from conformance.files.problem_file import ProblemFolder
-from conformance.sides import load_implementation_side, load_oracle_side
 from conformance.judging.standardised import LIMIT
+from conformance.sides import load_implementation_side, load_oracle_side
+from conformance.values.arithmetic import CPU, CPU_BFLOAT16, CPU_TF32
 
-from .draws import draw_stacks
+from .draws import draw_flat_rows, draw_stacks
 from .tallies import tally_stacks
 
 SHIPPED = Path(__file__).resolve().parents[2]
 ROOT = Path(__file__).resolve().parent / "root"
 LEAST, MOST = 0.1, 1.2
 SEED = 20261201
-SHAPES = 24
+SHAPES = 20
 PROBLEMS = [
     (SHIPPED, "logistic_regression"),
     (SHIPPED, "residual_mlp_block"),
@@ -50,7 +50,7 @@ def check(tallies):
 def test_ten_thousand_correct_results_raise_no_alarm(root, name, sides, report):
     problem = ProblemFolder(root)(name)
     implementation, oracle = sides[0].load(problem, None, None), sides[1].load(problem)
-    tallies = tally_stacks(implementation, oracle, CPU, draw_stacks(name, 10_000, SHAPES, SEED))
+    tallies = tally_stacks(implementation, oracle, CPU, draw_stacks(name, 10_000, SHAPES, SEED, CPU.unit_roundoff))
     report(name, CPU.name, 10_000, tallies)
     check(tallies)
 
@@ -70,7 +70,16 @@ def test_two_thousand_results_of_short_operands_raise_no_alarm_in_their_own_arit
     function, user = loading.load_function(problem, None)
     emulated = emulation.emulate(function, getattr(emulation, bits))
     implementation = evaluation.JaxImplementation(problem, emulated, user)
-    stacks = draw_stacks(name, 2_000, SHAPES, SEED)
+    stacks = draw_stacks(name, 2_000, SHAPES, SEED, arithmetic.operand_roundoff)
     tallies = tally_stacks(implementation, sides[1].load(problem), arithmetic, stacks)
     report(name, arithmetic.name, 2_000, tallies)
+    check(tallies)
+
+
+def test_rows_that_differ_little_where_tanh_is_flat_err_apart(sides, report):
+    # XLA's tanh errs by the roundings of its operand's powers, not of its result: 276 sigma, were that not modelled.
+    problem = ProblemFolder(SHIPPED)("residual_mlp_block")
+    implementation, oracle = sides[0].load(problem, None, None), sides[1].load(problem)
+    tallies = tally_stacks(implementation, oracle, CPU, [draw_flat_rows(1_000, SEED)])
+    report("flat rows of the block", CPU.name, 1_000, tallies)
     check(tallies)
