@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 from conformance.values.placement import Placement
 from conformance.values.problem import Problem
@@ -94,9 +94,9 @@ class Compiler:
 
 def _example(
     arguments: Arguments, traced: dict[str, float]
-) -> tuple[dict[str, jax.Array], dict[str, float], jax.Array]:
+) -> tuple[dict[str, jax.Array], dict[str, float], np.ndarray[Any, Any]]:
     """What a program is called with; the rows' numbers at the end give a batch its size where there is no array."""
-    return arguments.arrays, traced, jnp.arange(arguments.rows)
+    return arguments.arrays, traced, np.arange(arguments.rows, dtype=np.int32)
 
 
 def _choices(floats: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -47,8 +47,15 @@ def load_arguments(problem: Problem, inputs: Mapping[str, Any]) -> Arguments:
 
 def stack_arguments(rows: Sequence[Arguments], own: int) -> Arguments:
     """The arrays of all rows along a new first axis; floats and static values are those of the row `own`."""
-    stacked = {path: jnp.stack([row.arrays[path] for row in rows]) for path in rows[own].arrays}
+    stacked = {path: _stack([row.arrays[path] for row in rows]) for path in rows[own].arrays}
     return Arguments(stacked, rows[own].floats, rows[own].static, len(rows))
+
+
+def _stack(arrays: Sequence[jax.Array]) -> jax.Array:
+    if jnp.issubdtype(arrays[0].dtype, jax.dtypes.prng_key):
+        return jnp.stack(arrays)
+    # Stacked by NumPy: a program of JAX's own for each new shape takes longer to compile than the case to run.
+    return jnp.asarray(np.stack([np.asarray(array) for array in arrays]))
 
 
 def build_inputs(problem: Problem, values: Mapping[str, Any]) -> list[Any]:

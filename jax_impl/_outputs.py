@@ -74,7 +74,7 @@ def convert_outputs(node: Any, row: int | None = None) -> ReturnedTree:
 def _convert_array(node: jax.Array, row: int | None) -> Returned:
     array = None
     if not jnp.issubdtype(node.dtype, jax.dtypes.prng_key):
-        array = _convert_numbers(np.array(node) if row is None else np.array(node[row]))
+        array = _convert_numbers(np.array(node) if row is None else np.array(node)[row])
     return Returned(
         "jax.Array",
         str(node.dtype),

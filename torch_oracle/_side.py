@@ -48,7 +48,7 @@ class TorchSide:
         torch.set_autocast_enabled("cpu", False)  # noqa: FBT003
         torch.set_float32_matmul_precision("highest")
         return {
-            "torch": torch.__version__,
+            "torch": str(torch.__version__),
             "cuda": torch.version.cuda,
             "threads": torch.get_num_threads(),
             "float32_matmul_precision": torch.get_float32_matmul_precision(),

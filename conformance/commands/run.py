@@ -117,6 +117,8 @@ def _conclude(outcome: Outcome, selection: Selection, root: Path, seconds: float
             f"selecting cases below {root}: the options for pytest leave none of {count} cases; "
             "nothing was verified. Widen -k or -m."
         )
+    for incident in outcome.incidents:
+        click.echo(f"conformance: pytest failed and was started again, please report it: {incident}", err=True)
     unresolved = find_unresolved(records)
     for line in render_unresolved(unresolved):
         click.echo(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -108,4 +109,6 @@ def carry(item: CaseItem) -> dict[str, Any] | None:
     """What a report carries from a worker to the session's own process; None where no record was made."""
     if item.record is None:
         return None
-    return to_strict({"record": item.record.to_json(), "header": dict(find_work(item.config).header)})
+    # Through JSON, as a worker's channel takes no subclass of a plain type.
+    carried = to_strict({"record": item.record.to_json(), "header": dict(find_work(item.config).header)})
+    return json.loads(json.dumps(carried))

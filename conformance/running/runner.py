@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +26,8 @@ RUNS = 32
 RUNS_LARGE = 64
 LARGE = 100_000
 """Above so many elements of inputs the largest of all z needs a better sigma, hence `RUNS_LARGE` runs."""
+_KEPT = 64
+"""Estimates that are kept at most: the modes of a case follow each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Runner:
     settings: Settings
     implementation_side: ImplementationSide
     oracle_side: OracleSide
+    # The oracle works in a thread of its own, while the implementation's programs are compiled.
+    _oracle_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "oracle"))
     _implementations: dict[str, Implementation] = field(default_factory=dict[str, Implementation])
     _oracles: dict[str, Oracle] = field(default_factory=dict[str, Oracle])
     _estimations: dict[tuple[str, str], Estimation | NotProven] = field(
@@ -73,8 +78,9 @@ class Runner:
             NotProven: a framework or device is missing.
         """
         arithmetic = self.arithmetic
+        oracle_start = self._oracle_thread.submit(self.oracle_side.start, self.settings.threads)
         implementation = dict(self.implementation_side.start(self.settings.platform))
-        oracle = dict(self.oracle_side.start(self.settings.threads))
+        oracle = dict(oracle_start.result())
         return {
             "platform": self.settings.platform,
             "precision": self.settings.precision,
@@ -100,8 +106,9 @@ class Runner:
         """
         started = datetime.now(UTC)
         faults: list[Fault] = []
-        estimation = self._estimate(case, faults)
+        estimating = self._oracle_thread.submit(self._estimate, case)
         evaluation = self._evaluate(case, placement, faults)
+        estimation = self._judgeable(estimating.result(), faults)
         compared: dict[str, Compared] = {}
         contract: dict[str, str] = dict.fromkeys(case.problem.contract, "not-checked")
         leaves: Mapping[str, Any] = {}
@@ -139,9 +146,11 @@ class Runner:
             evidence,
         )
 
-    def _estimate(self, case: Case, faults: list[Fault]) -> Estimation | None:
+    def _estimate(self, case: Case) -> Estimation | NotProven:
         key = (case.problem.name, case.content_hash)
         if key not in self._estimations:
+            if len(self._estimations) >= _KEPT:
+                del self._estimations[next(iter(self._estimations))]
             try:
                 oracle = self._oracle(case.problem)
                 runs = RUNS if _elements(case.inputs) <= LARGE else RUNS_LARGE
@@ -150,7 +159,9 @@ class Runner:
                 )[0]
             except NotProven as error:
                 self._estimations[key] = error
-        found = self._estimations[key]
+        return self._estimations[key]
+
+    def _judgeable(self, found: Estimation | NotProven, faults: list[Fault]) -> Estimation | None:
         if isinstance(found, NotProven):
             who = "the oracle is at fault" if isinstance(found, OracleFault) else "the oracle cannot judge this case"
             faults.append(Fault(Verdict.NOT_PROVEN, f"{who}: {found}"))

@@ -27,7 +27,9 @@ from conformance.values.verdict import Verdict
 STARTUP_LIMIT = 600.0
 """Seconds that a process may take to start the frameworks."""
 _POLL = 0.05
+_PARALLEL = ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx")
 _TAIL = 4_000
+_INTERNAL_ERROR = 3
 _FATAL = "Fatal Python error"
 
 
@@ -51,7 +53,10 @@ class Fatal:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a run: `planned` are the journal's items by test id, in order."""
+    """What came of a run: `planned` are the journal's items by test id, in order.
+
+    `incidents` tell of faults of pytest itself that cost no case, as another child took over.
+    """
 
     planned: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     records: dict[str, Record] = field(default_factory=dict[str, Record])
@@ -60,6 +65,7 @@ class Outcome:
     stopped: bool = False
     interrupted: bool = False
     most_failures: int = 0
+    incidents: list[str] = field(default_factory=list[str])
 
     @property
     def enough(self) -> bool:
@@ -124,6 +130,8 @@ def supervise(plan: Plan, on_header: Callable[[dict[str, Any]], None], on_record
             if not outcome.planned and child.finished != 5:
                 outcome.fatal = _explain(child)
                 return outcome
+            if child.finished == _INTERNAL_ERROR:
+                outcome.incidents.append(_explain(child).text)
             if outcome.enough or not outcome.missing:
                 return outcome
             if len(outcome.records) == before:
@@ -137,14 +145,16 @@ def supervise(plan: Plan, on_header: Callable[[dict[str, Any]], None], on_record
 def _launch(plan: Plan, folder: Path, attempt: int, done: Sequence[str]) -> _Child:
     settings, journal, skip = folder / "pytest.ini", folder / f"journal-{attempt}", folder / f"done-{attempt}"
     output = folder / f"output-{attempt}"
-    # An empty settings file: a run is the same whatever project it is started in.
+    # An empty settings file and no plugins but our own: a run is the same whatever project and environment it is in.
     settings.write_text("[pytest]\n")
     skip.write_text(json.dumps(list(done)))
     command = [
-        *(sys.executable, "-m", "pytest", "-p", "conformance", "-c", str(settings), f"--rootdir={plan.root}"),
-        *("--noconftest", f"--conformance-journal={journal}", f"--conformance-done={skip}", *plan.arguments),
+        *(sys.executable, "-m", "pytest", "-p", "conformance.plugin.hooks", "-c", str(settings)),
+        *(("-p", "xdist.plugin") if any(argument.startswith(_PARALLEL) for argument in plan.arguments) else ()),
+        *("--assert=plain", "--noconftest", f"--rootdir={plan.root}"),
+        *(f"--conformance-journal={journal}", f"--conformance-done={skip}", *plan.arguments),
     ]
-    environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    environment = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     if plan.show_output:
         return _Child(subprocess.Popen(command, env=environment), output)
@@ -269,7 +279,7 @@ def _explain(child: _Child) -> Fatal:
     if code == 2:
         return Fatal("the cases could not be collected:\n" + text, 2)
     what = f"pytest ended with exit status {code}" if code is None or code >= 0 else f"pytest was {_signal(-code)}"
-    return Fatal(f"{what} before any case was run:\n{text}", 3)
+    return Fatal(f"{what} in the middle of a run:\n{text}", 3)
 
 
 def _kill(pid: int) -> None:
