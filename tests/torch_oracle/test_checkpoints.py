@@ -20,9 +20,13 @@ def test_the_block_keeps_its_two_matrix_products_and_computes_tanh_again(
     assert not {"aten.mm", "aten.bmm"} & set(estimation.recomputed)
 
 
-def test_an_oracle_without_checkpoint_counts_nothing(logistic: Any, make_logistic_case: Any, estimate_one: Any) -> None:
+def test_the_logits_product_is_saved_and_the_rest_recomputed(
+    logistic: Any, make_logistic_case: Any, estimate_one: Any
+) -> None:
     estimation = estimate_one(logistic, make_logistic_case([[1.0]], [0.5], 0.1, [1], 0.1))
-    assert ({}, {}) == (estimation.saved, estimation.recomputed)
+    assert {"aten.mm": 1} == estimation.saved
+    assert estimation.recomputed["aten.add"] >= 1
+    assert not {"aten.mm", "aten.bmm"} & set(estimation.recomputed)
 
 
 def own_checkpoint(policy: str, contexts: str) -> str:
