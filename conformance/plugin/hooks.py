@@ -31,9 +31,10 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_conformance_sides(config: pytest.Config) -> Any:
     """The installed engine's own two sides."""
-    from conformance.sides import load_implementation_side, load_oracle_side
+    from conformance.running.oracle_process import OracleProcess
+    from conformance.sides import load_implementation_side
 
-    return load_implementation_side(), load_oracle_side()
+    return load_implementation_side(), OracleProcess()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

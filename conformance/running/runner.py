@@ -48,7 +48,7 @@ class Runner:
     settings: Settings
     implementation_side: ImplementationSide
     oracle_side: OracleSide
-    # The oracle works in a thread of its own, while the implementation's programs are compiled.
+    # The oracle is asked in a thread of its own, while the implementation's programs are compiled.
     _oracle_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "oracle"))
     _implementations: dict[str, Implementation] = field(default_factory=dict[str, Implementation])
     _oracles: dict[str, Oracle] = field(default_factory=dict[str, Oracle])

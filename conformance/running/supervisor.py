@@ -26,10 +26,12 @@ from conformance.values.verdict import Verdict
 
 STARTUP_LIMIT = 600.0
 """Seconds that a process may take to start the frameworks."""
-_POLL = 0.05
+_POLL = 0.02
 _PARALLEL = ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx")
 _TAIL = 4_000
 _INTERNAL_ERROR = 3
+_VERDICTS = (0, 1)
+"""pytest's exit statuses of a session that ran to its end."""
 _FATAL = "Fatal Python error"
 
 
@@ -177,7 +179,8 @@ def _watch(
         ended = child.process.poll() is not None
         for event in journal.read():
             _hear(event, child, outcome, on_header, add)
-        if ended or outcome.fatal is not None:
+        # What a quiet process does after its last word, taking two frameworks down, is of no use to anybody.
+        if ended or outcome.fatal is not None or (child.finished in _VERDICTS and not plan.show_output):
             return
         _end_hung(child, plan.timeout)
         time.sleep(_POLL)
