@@ -30,17 +30,12 @@ _WIDTH = 120
 def render_header(header: Mapping[str, Any]) -> str:
     """One line: where the run was, and with which versions."""
     implementation, oracle = header.get("implementation", {}), header.get("oracle", {})
-    versions = [f"{name} {value}" for name, value in {**implementation, **oracle}.items() if isinstance(value, str)]
+    found = {**implementation, **oracle}.items()
+    versions = [f"{name} {value}" for name, value in found if isinstance(value, str) and value[:1].isdigit()]
     devices = implementation.get("devices", [])
     kinds = ", ".join(f"{count} x {kind}" for kind, count in Counter(d.get("kind", "?") for d in devices).items())
     place = f"{header.get('platform', '?')}" + (f" ({kinds})" if kinds else "")
-    return " · ".join(
-        [
-            place,
-            f"precision {header.get('precision', '?')}",
-            *sorted(set(versions) - {f"platform {header.get('platform')}"}),
-        ]
-    )
+    return " · ".join([place, f"precision {header.get('precision', '?')}", *versions])
 
 
 def render_table(records: Sequence[Record], width: int = _WIDTH, colour: bool = False) -> str:
@@ -172,8 +167,7 @@ def _render_fault(fault: Fault, record: Record) -> list[str]:
 
 
 def _number(name: str, value: Any) -> str:
-    """9 significant digits give a float32 back exactly, 17 a float64."""
-    if isinstance(value, bool | int | str):
+    """9 significant digits give a float32 back exactly, Python's own text a float64."""
+    if isinstance(value, bool | int | str) or name in ("value", "documented"):
         return str(value)
-    digits = {"got": 9, "value": 17, "documented": 17}.get(name, 3)
-    return f"{value:.{digits}g}"
+    return f"{value:.{9 if name == 'got' else 3}g}"

@@ -60,7 +60,7 @@ class ImplementationSide(Protocol):
     def load(self, problem: Problem, source: str | None, returns: Sequence[str] | None) -> Implementation:
         """The implementation of `problem`: the root's own, or that of `source`.
 
-        `source` is a file or a dotted module, ``:name`` after it; `returns` names the parts of a tuple that the function returns.
+        `source` is a file or a dotted module, ``:name`` after it; `returns` names the parts of a returned tuple.
 
         Raises:
             LoadError: there is no such file, module or function.

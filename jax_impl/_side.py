@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ._platform import start_platform
 
 if TYPE_CHECKING:
-    from conformance.values.problem import Problem
     from conformance.sides import Implementation
+    from conformance.values.problem import Problem
 
 
 class JaxSide:

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from conformance.values.arithmetic import Arithmetic
 from conformance.errors import ConformanceError, OracleFault, OracleRefusal
+from conformance.values.arithmetic import Arithmetic
 from conformance.values.estimate import Estimate, Estimation
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, FloatLeaf

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ConformanceError, LoadError, OracleFault, SideUnavailable
 
 if TYPE_CHECKING:
-    from conformance.values.problem import Problem
     from conformance.sides import Oracle
+    from conformance.values.problem import Problem
 
 _FOLDER = "torch_oracle"
 _ENGINE_MODULES = ("_checkpoint",)

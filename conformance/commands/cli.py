@@ -16,7 +16,7 @@ _ROOT = click.option(
     "--root",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder that holds cases/, jax_impl/ and torch_oracle/; by default the nearest one upward. Its code is run.",
+    help="The folder of cases/, jax_impl/ and torch_oracle/; by default the nearest one upward. Its code is run.",
 )
 
 

@@ -13,6 +13,7 @@ from conformance.files.document import Document, load_document, show
 from conformance.files.positions import element_offsets
 from conformance.files.schemas import load_schema
 from conformance.values.case import Case, Rounding
+from conformance.values.kinds import is_dict
 from conformance.values.problem import Problem
 
 
@@ -96,7 +97,7 @@ def check_ids(cases: Sequence[Case]) -> Iterator[FileFault]:
 
 def _load_problem(document: Document, problem_of: Callable[[str], Problem]) -> Problem:
     node = document.value
-    name = node.get("problem") if isinstance(node, dict) else None
+    name = node.get("problem") if is_dict(node) else None
     faults = [*document.faults]
     if isinstance(name, str):
         try:
@@ -116,7 +117,7 @@ def _check_place(document: Document, problem: Problem) -> Iterator[FileFault]:
 def _check_names(document: Document, cases: Sequence[Any]) -> Iterator[FileFault]:
     first: dict[str, int] = {}
     for index, case in enumerate(cases):
-        name = case.get("name") if isinstance(case, dict) else None
+        name = case.get("name") if is_dict(case) else None
         if isinstance(name, str) and first.setdefault(name, index) != index:
             message = f"found {name!r} again, wanted a name of its own ($.cases[{first[name]}] has it)"
             yield document.fault(("cases", index, "name"), message)

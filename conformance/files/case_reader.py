@@ -18,6 +18,7 @@ from conformance.files.leaf_values import Findings, check_scalar, load_value, lo
 from conformance.files.positions import JsonPath, render_path
 from conformance.files.problem_file import json_leaves
 from conformance.values.case import Rounding
+from conformance.values.kinds import is_dict, is_list
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, Leaf, Signature
 from conformance.values.tree import ROOT, leaves, map_leaves
@@ -60,7 +61,7 @@ class CaseReader:
     def read(self, index: int, case: Any) -> Content:
         """The content of the case at `index`; of no use once there are faults."""
         base: JsonPath = ("cases", index)
-        if not isinstance(case, dict):
+        if not is_dict(case):
             return Content({}, {}, None)
         found = len(self.faults)
         dims: dict[str, int] = {}
@@ -73,7 +74,7 @@ class CaseReader:
         if self._known or len(self.faults) > found:
             return Content({}, {}, None)
         values = iter([load_value(written[place.name], place.leaf) for place in self._inputs])
-        return Content(map_leaves(lambda _: next(values), dict(self._problem.inputs)), dims, expected)
+        return Content(_fill(self._problem, values), dims, expected)
 
     def _fault(self, path: JsonPath, message: str) -> None:
         self.faults.append(self._document.fault(path, message))
@@ -164,8 +165,15 @@ class CaseReader:
                 self._fault((*path, *place.path), f"found shape {list(found)}, wanted {list(shape)} for {leaf}")
 
 
+def _fill(problem: Problem, values: Iterator[Any]) -> dict[str, Any]:
+    def take(_leaf: Leaf) -> Any:
+        return next(values)
+
+    return map_leaves(take, dict(problem.inputs))
+
+
 def hash_content(problem: str, content: Content, rounding: Rounding | None, case: Mapping[str, Any]) -> str:
-    """The SHA-256 of everything that decides the verdict, over sorted JSON in which floats are written in hexadecimal."""
+    """The SHA-256 of everything that decides the verdict: of sorted JSON with floats in hexadecimal."""
     expected = content.expected
     node = {
         "problem": problem,
@@ -193,11 +201,11 @@ def _places(signature: Signature, domain: Mapping[str, Any]) -> Iterator[_Place]
 def _at(node: Any, path: JsonPath) -> Any:
     for step in path:
         if isinstance(step, int):
-            if not isinstance(node, list) or step >= len(node):
+            if not is_list(node) or step >= len(node):
                 return _ABSENT
             node = node[step]
         else:
-            if not isinstance(node, dict) or step not in node:
+            if not is_dict(node) or step not in node:
                 return _ABSENT
             node = node[step]
     return node

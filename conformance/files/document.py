@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.errors import FileFault, InputFault, UsageError
 from conformance.files.positions import JsonPath, Positions, line_and_column, open_path, render_path
+from conformance.values.kinds import is_dict, is_list
 
 MAX_DEPTH = 100
 _MAX_DIGITS = 308  # an integer of more digits is beyond float64, and int() itself has a limit
@@ -106,9 +107,9 @@ def describe(value: object) -> str:
         return f"{_shorten(json.dumps(value, ensure_ascii=False))} (a string)"
     if isinstance(value, bool):
         return f"{json.dumps(value)} (a boolean)"
-    if isinstance(value, list):
+    if is_list(value):
         return f"an array of {len(value)}"
-    if isinstance(value, dict):
+    if is_dict(value):
         return f"an object with the keys {', '.join(map(str, value))}" if value else "an empty object"
     return _shorten(json.dumps(value))
 
@@ -193,7 +194,7 @@ def _faults(document: Document, hooks: _Hooks) -> tuple[list[FileFault], bool]:
     found: list[FileFault] = []
     fatal = False
     for path, value in _walk(document.value):
-        if isinstance(value, dict):
+        if is_dict(value):
             for name in repeated.get(id(value), ()):
                 first = document.line_of_first((*path, name))
                 found.append(
@@ -215,9 +216,9 @@ def _walk(value: Any) -> Iterator[tuple[JsonPath, Any]]:
     while stack:
         path, node = stack.pop()
         yield path, node
-        if isinstance(node, dict):
+        if is_dict(node):
             stack += [((*path, name), child) for name, child in node.items()]
-        elif isinstance(node, list):
+        elif is_list(node):
             stack += [((*path, index), child) for index, child in enumerate(node)]
 
 

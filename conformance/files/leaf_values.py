@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conformance.files.document import describe
 from conformance.files.positions import JsonPath
+from conformance.values.kinds import is_list
 from conformance.values.signature import ArrayLeaf, FloatLeaf, KeyLeaf, Leaf
 
 Findings: TypeAlias = list[tuple[JsonPath, str]]
@@ -21,7 +22,7 @@ _EXACT = 2**24  # from here on float32 does not hold every integer
 
 
 def load_written(node: Any, leaf: Leaf, findings: Findings) -> NDArray[Any] | None:
-    """The numbers of a leaf as written: float64, int64 or bool, or an object array for text; None where there are findings.
+    """The numbers of a leaf as written: float64, int64, bool, or objects for text; None where there are findings.
 
     `node` has the nesting and the types that the schema of `leaf` demands. An array without elements may have fewer
     dimensions than declared.
@@ -87,7 +88,7 @@ def _single(value: Any) -> str | None:
 
 
 def _elements(node: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]:
-    if isinstance(node, list):
+    if is_list(node):
         for index, child in enumerate(node):
             yield from _elements(child, (*path, index))
     else:
@@ -97,7 +98,7 @@ def _elements(node: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]:
 def _ragged(node: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
     """The rows that are longer or shorter than the first of their kind."""
     level: list[tuple[JsonPath, Any]] = [(path, node)]
-    while level and isinstance(level[0][1], list):
+    while level and is_list(level[0][1]):
         first, wanted = level[0][0], len(level[0][1])
         wrong = [(place, row) for place, row in level if len(row) != wanted]
         for place, row in wrong:

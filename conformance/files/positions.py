@@ -39,18 +39,18 @@ def open_path(text: str, offset: int) -> JsonPath:
     stack: list[str | int | None] = []
     last = ""
     for match in _TOKEN.finditer(text, 0, offset):
-        token = match[0]
+        mark = match[0]
         inner = stack[-1] if stack else None
-        if token in "[{":
-            stack.append(0 if token == "[" else None)
-        elif token in "]}":
+        if mark in "[{":
+            stack.append(0 if mark == "[" else None)
+        elif mark in "]}":
             del stack[-1:]
-        elif token == "," and stack:
+        elif mark == "," and stack:
             stack[-1] = inner + 1 if isinstance(inner, int) else None
-        elif token == ":" and stack and not isinstance(inner, int):
+        elif mark == ":" and stack and not isinstance(inner, int):
             stack[-1] = last[1:-1]
-        elif token[0] == '"':
-            last = token
+        elif mark[0] == '"':
+            last = mark
     return tuple(step for step in stack if step is not None)
 
 

@@ -86,7 +86,7 @@ def load_problem(folder: Path) -> Problem:
 
 
 def json_leaves(signature: Signature, path: JsonPath, *, tuples: bool) -> Iterator[tuple[JsonPath, Leaf]]:
-    """The leaves with their JSON paths; `tuples` says whether a tuple stands in an object of its own, as in problem.json."""
+    """The leaves with their JSON paths; `tuples`: whether a tuple has an object of its own, as in problem.json."""
     if isinstance(signature, dict):
         for name, child in signature.items():
             yield from json_leaves(child, (*path, name), tuples=tuples)

@@ -104,7 +104,7 @@ def _wanted_name(root: Mapping[str, Any], where: Mapping[str, Any]) -> str:
     return str(where.get("description") or root["$defs"]["name"]["description"])
 
 
-def _message(name: str, details: Mapping[str, Any], where: Mapping[str, Any], found: object) -> str:
+def _message(name: str, details: Mapping[str, Any], where: Mapping[str, Any], found: Any) -> str:
     described = str(where.get("description", ""))
     if name == "required":
         missing = details["property"]

@@ -36,7 +36,7 @@ class Validation:
 
 
 def validate(root: Path, paths: Sequence[str | Path] = ()) -> Validation:
-    """The faults of the problem files and case files of a root, or of the case files and problem.json that `paths` name.
+    """The faults of a root's problem files and case files, or of those that `paths` name.
 
     Raises:
         UsageError: a path does not exist.

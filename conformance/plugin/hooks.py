@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_conformance_sides(config: pytest.Config) -> Any:
+def pytest_conformance_sides() -> Any:
     """The installed engine's own two sides."""
     from conformance.running.oracle_process import OracleProcess
     from conformance.sides import load_implementation_side
@@ -83,9 +83,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from conformance.plugin.items import CaseFile
 
     _listen(parent.config)
-    found: CaseFile = CaseFile.from_parent(parent, path=file_path)
-    found.root = root or own
-    return found
+    return CaseFile.of(parent, file_path, root or own)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -104,14 +102,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[None] | Any:  # a generator hook's type is that of its result
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Adds the record to the report, which carries it from a worker to the session's own process."""
     report = yield
     items = sys.modules.get("conformance.plugin.items")
-    if call.when == "call" and items is not None and isinstance(item, items.CaseItem) and item.record is not None:
-        report.conformance = items.carry(item)
+    carried = items.carry(item) if call.when == "call" and items is not None else None
+    if carried is not None:
+        report.conformance = carried
     return report
 
 

@@ -6,7 +6,7 @@ import json
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -32,10 +32,22 @@ class CaseFailed(Exception):
         self.record = record
 
 
+def _create(kind: Any, parent: pytest.Collector, **arguments: Any) -> Any:
+    """A node; pytest's own constructor of nodes is untyped."""
+    return kind.from_parent(parent, **arguments)
+
+
 class CaseFile(pytest.File):
     """One JSON case file."""
 
     root: Path
+
+    @classmethod
+    def of(cls, parent: pytest.Collector, path: Path, root: Path) -> CaseFile:
+        """The collector of the case file at `path`, whose problem is that of `root`."""
+        found = cast("CaseFile", _create(cls, parent, path=path))
+        found.root = root
+        return found
 
     def collect(self) -> Iterable[pytest.Item]:
         """One item per case and mode: documented cases in all modes, others in jit, unless modes were asked for."""
@@ -47,15 +59,16 @@ class CaseFile(pytest.File):
         for case in cases:
             for mode in work.modes or modes_of(case):
                 placement = Placement(work.settings.platform, mode, work.settings.precision)
-                yield CaseItem.from_parent(self, name=f"{case.name}[{placement}]", case=case, placement=placement)
+                name = f"{case.name}[{placement}]"
+                yield cast("CaseItem", _create(CaseItem, self, name=name, case=case, placement=placement))
 
 
 class CaseItem(pytest.Item):
     """One case at one placement."""
 
-    def __init__(self, *, case: Case, placement: Placement, **arguments: Any) -> None:
+    def __init__(self, *, name: str, parent: pytest.Collector, case: Case, placement: Placement) -> None:
         """The item of `case` at `placement`."""
-        super().__init__(**arguments)
+        super().__init__(name, parent)  # pyright: ignore[reportUnknownMemberType] - pytest leaves some arguments untyped
         self.case = case
         self.placement = placement
         self.record: Record | None = None
@@ -105,9 +118,9 @@ def tell_collected(session: pytest.Session) -> None:
     journal.collected([describe_item(item.nodeid, item.case, item.placement) for item in found], most_failures)
 
 
-def carry(item: CaseItem) -> dict[str, Any] | None:
+def carry(item: pytest.Item) -> dict[str, Any] | None:
     """What a report carries from a worker to the session's own process; None where no record was made."""
-    if item.record is None:
+    if not isinstance(item, CaseItem) or item.record is None:
         return None
     # Through JSON, as a worker's channel takes no subclass of a plain type.
     carried = to_strict({"record": item.record.to_json(), "header": dict(find_work(item.config).header)})

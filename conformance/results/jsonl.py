@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.results.encoding import encode_number
+from conformance.values.kinds import is_mapping, is_sequence
 
 
 def to_strict(node: Any) -> Any:
     """The node in JSON's own types, with numbers that are not finite as text."""
-    if isinstance(node, Mapping):
+    if is_mapping(node):
         return {str(name): to_strict(child) for name, child in node.items()}
-    if isinstance(node, list | tuple):
+    if is_sequence(node):
         return [to_strict(child) for child in node]
     return encode_number(node) if isinstance(node, float) else node
 

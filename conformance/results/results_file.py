@@ -11,8 +11,10 @@ from typing import Any
 from conformance.errors import InputFault, UsageError
 from conformance.results.jsonl import append_line
 from conformance.results.record import Record
+from conformance.values.kinds import is_dict
 
 FORMAT = 1
+_KINDS = ("header", "record", "footer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class ResultsWriter:
             path.write_bytes(b"")
         except OSError as error:
             raise UsageError(
-                f"writing results to {path}: {error.strerror}; name a file in a folder that exists and can be written to"
+                f"writing results to {path}: {error.strerror}; name a file in a folder that can be written to"
             ) from None
 
     def write_header(self, header: Mapping[str, Any]) -> None:
@@ -84,11 +86,11 @@ def load_results(path: Path) -> Results:
     nodes: list[dict[str, Any]] = []
     for number, line in enumerate(lines[:-1], 1):
         try:
-            node = json.loads(line)
-            if not isinstance(node, dict) or node.get("kind") not in ("header", "record", "footer"):
-                raise ValueError("no header, record or footer")
+            node: Any = json.loads(line)
         except ValueError as error:
             raise InputFault(f"{path}:{number}: found {error}; wanted a line that --results wrote") from None
+        if not is_dict(node) or node.get("kind") not in _KINDS:
+            raise InputFault(f"{path}:{number}: found no {', '.join(_KINDS)}; wanted a line that --results wrote")
         nodes.append(node)
     if not nodes or nodes[0]["kind"] != "header":
         raise InputFault(f"{path}:1: found no header; wanted a results file that --results wrote")

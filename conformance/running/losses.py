@@ -46,7 +46,7 @@ def record_loss_of(node: str, message: str) -> Record | None:
     if match is None:
         return None
     platform, mode, *precision = match["placement"].split("-")
-    item = {
+    item: dict[str, Any] = {
         "node": node,
         "case": f"{match['problem']}/{match['group']}/{match['name']}",
         "hash": "",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conformance.values.case import Case
-from conformance.values.signature import FLOATING, ArrayLeaf
+from conformance.values.signature import FLOATING, ArrayLeaf, Leaf
 from conformance.values.tree import leaves, map_leaves
 
 _SCALES = (0.5, -0.75)
@@ -20,7 +20,7 @@ _OFFSET = 0.125
 def neighbours(case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two sets of inputs of the case's shapes, in its domain, that differ from the case's and from each other.
 
-    Only arrays of floats change: another integer, static value or Python float could be another program. The two are the
+    Only arrays of floats change: another integer, static value or Python float could be another program. Both are the
     same on every machine, as they are drawn from the case's own content.
     """
     first, second = (_neighbour(case, row) for row in range(2))
@@ -31,11 +31,11 @@ def _neighbour(case: Case, row: int) -> dict[str, Any]:
     generator = np.random.default_rng([case.seed, row])
     signature = dict(case.problem.inputs)
     names = iter([name for name, _ in leaves(signature)])
-    return map_leaves(
-        lambda leaf, value: _move(value, leaf, case.problem.domain.get(next(names), {}), row, generator),
-        signature,
-        dict(case.inputs),
-    )
+
+    def move(leaf: Leaf, value: Any) -> Any:
+        return _move(value, leaf, case.problem.domain.get(next(names), {}), row, generator)
+
+    return map_leaves(move, signature, dict(case.inputs))
 
 
 def _move(value: Any, leaf: Any, limits: Mapping[str, Any], row: int, generator: np.random.Generator) -> Any:

@@ -1,4 +1,4 @@
-"""The oracle in a process of its own: its framework shares neither interpreter lock, threads nor libraries with the other.
+"""The oracle in a process of its own: its framework shares neither lock, threads nor libraries with the other.
 
 The two frameworks then start side by side, whichever of them is imported first, and an oracle that dies takes no
 implementation with it.

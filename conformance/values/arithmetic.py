@@ -19,16 +19,17 @@ class Arithmetic:
     """How a placement rounds.
 
     `unit_roundoff` is the relative error of one operation; `operand_roundoff` that of a matrix product's operands
-    before they are multiplied (0: none); `underflow` the absolute error of every result (a flushed subnormal); `accuracy` the
-    error of elementary functions in ulps, by name: an entry of 4 multiplies the rounding error by 4 (one ulp is up to
-    two unit roundoffs). A function that is missing there has no known accuracy, and the oracle refuses it by name.
+    before they are multiplied (0: none); `underflow` the absolute error of every result (a flushed subnormal);
+    `accuracy` the error of elementary functions in ulps, by name: an entry of 4 multiplies the rounding error by 4 (one
+    ulp is up to two unit roundoffs). A function that is missing there has no known accuracy, and the oracle refuses it
+    by name.
     """
 
     name: str
     unit_roundoff: float = FLOAT32_ROUNDOFF
     operand_roundoff: float = 0.0
     underflow: float = SMALLEST_NORMAL
-    accuracy: Mapping[str, float] = field(default_factory=dict)
+    accuracy: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 CPU_ACCURACY: Mapping[str, float] = {

@@ -23,9 +23,9 @@ class Case:
     """One case of a file, checked against its problem.
 
     `inputs` holds, by name, trees whose leaves are NumPy arrays of the declared dtype, Python floats, static values and
-    seeds. `expected` holds documented values by quantity, as float64 arrays (integers and booleans in their own type), or
-    None. `content_hash` is the SHA-256 of everything that decides the verdict: problem name, inputs, expected, rounding
-    and declarations. `line` is where the case stands in `file`.
+    seeds. `expected` holds documented values by quantity, as float64 arrays (integers and booleans in their own
+    type), or None. `content_hash` is the SHA-256 of everything that decides the verdict: problem name, inputs,
+    expected, rounding and declarations. `line` is where the case stands in `file`.
     """
 
     name: str

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.sides import Implementation, ImplementationSide, load_implementation_side
 from conformance.values.evaluation import Evaluation
 from conformance.values.placement import Placement
 from conformance.values.problem import Problem
-from conformance.sides import Implementation, ImplementationSide, load_implementation_side
 from conformance.values.signature import load_signature
 
 SCALED = {"inputs": {"x": "float32[N]", "factor": "float"}, "outputs": {"y": "float32[N]"}}

@@ -145,7 +145,7 @@ def test_64_bit_types_stay_off_though_an_implementation_asks_for_them(mode, load
     try:
         assert "float32" == evaluate(implementation, mode).outputs["y"].dtype
     finally:
-        jax.config.update("jax_enable_x64", False)  # noqa: FBT003 - JAX takes it so
+        jax.config.update("jax_enable_x64", False)
 
 
 def test_the_placements_matmul_precision_is_in_force_where_the_function_is_traced(load, evaluate):

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import conformance
+from conformance.sides import Oracle, load_oracle_side
 from conformance.values.arithmetic import CPU, Arithmetic
 from conformance.values.estimate import Estimation
 from conformance.values.problem import Problem
-from conformance.sides import Oracle, load_oracle_side
 from conformance.values.signature import load_signature
 
 _ENGINE_ROOT = Path(conformance.__file__).resolve().parents[1]

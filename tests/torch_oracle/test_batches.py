@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.values.arithmetic import CPU
 from conformance.errors import OracleFault
+from conformance.values.arithmetic import CPU
 
 
 def test_twenty_stacked_cases_have_the_values_that_they_have_alone(block: Any, make_block_case: Any) -> None:

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from conformance.values.arithmetic import BFLOAT16_ROUNDOFF, CPU, CPU_BFLOAT16, CPU_TF32, FLOAT32_ROUNDOFF, TF32_ROUNDOFF
+from conformance.values.arithmetic import (
+    BFLOAT16_ROUNDOFF,
+    CPU,
+    CPU_BFLOAT16,
+    CPU_TF32,
+    FLOAT32_ROUNDOFF,
+    TF32_ROUNDOFF,
+)
 
 UNIFORM = 1.0 / math.sqrt(3.0)
 """The root mean square of an error that is uniform within one unit roundoff, at the foot of a binade."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.values.arithmetic import CPU
 from conformance.errors import OracleFault, OracleRefusal
+from conformance.values.arithmetic import CPU
 
 X = [[1.3, -2.1, 3.2], [0.5, 0.26, -1.4]]
 
@@ -130,7 +130,7 @@ def test_tuples_and_exact_quantities_come_back_by_their_paths(load: Any) -> None
     """
     signature = {"tuple": ["float32[N]", ["int32[N]", "bool[]"]]}
     oracle = load(source, {"x": "float32[N]", "k": "int32[N]", "flag": "bool[]"}, signature)
-    case = {"x": np.ones(2, np.float32), "k": np.array([1, 2], np.int32), "flag": np.array(True)}  # noqa: FBT003
+    case = {"x": np.ones(2, np.float32), "k": np.array([1, 2], np.int32), "flag": np.array(True)}
     quantities = oracle.estimate([case], CPU, runs=8, seeds=[1])[0].quantities
     assert ["0", "1.0", "1.1"] == list(quantities)
     assert quantities["1.0"].sigma is None

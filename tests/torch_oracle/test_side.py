@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.values.arithmetic import CPU
 from conformance.errors import LoadError, OracleFault, SideUnavailable
+from conformance.values.arithmetic import CPU
 
 SIGNATURE: tuple[dict[str, str], str] = ({"x": "float32[N]"}, "float32[N]")
 
