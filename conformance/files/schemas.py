@@ -52,7 +52,7 @@ class Schema:
 
     def _faults(self, document: Document, error: ValidationError) -> list[FileFault]:
         path: JsonPath = tuple(error.instance_path)
-        if isinstance(error.instance, float) and math.isnan(error.instance):
+        if _is_refused(document.value, path):
             return []
         where: Any = self.node
         for step in error.schema_path[:-1]:
@@ -70,6 +70,13 @@ class Schema:
                 )
             ]
         return [document.fault(path, _message(name, details, where, error.instance))]
+
+
+def _is_refused(node: Any, path: JsonPath) -> bool:
+    """Whether the value at `path` stands for a number that the document refused already."""
+    for step in path:
+        node = node[step]
+    return isinstance(node, float) and math.isnan(node)
 
 
 def create_schema(node: Mapping[str, Any]) -> Schema:

@@ -22,7 +22,10 @@ def evaluate(params, x, y, l2):
     return {{"loss": value, "grads": grads}}
 """
 
-CASE = """{{"name": "case-{n}", "inputs": {{"params": {{"w": [0.5], "b": 0.25}}, "x": [[{n}.0]], "y": [1.0], "l2": 0.5}}}}"""
+CASE = """{{
+  "name": "case-{n}",
+  "inputs": {{"params": {{"w": [0.5], "b": 0.25}}, "x": [[{n}.0]], "y": [1.0], "l2": 0.5}}
+}}"""
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
