@@ -34,7 +34,8 @@ NAME = "a name of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit, 
             '  "rounding": {"decimals": 6},\n',
             "",
             [
-                '9:19: $.cases[0].expected: found expected values, wanted "rounding" in the file to say how they were rounded'
+                '9:19: $.cases[0].expected: found expected values, wanted "rounding" in the file to say '
+                "how they were rounded"
             ],
         ),
         ('"written"', '"found"', [f'4:22: $.origin.kind: found "found" (a string), wanted {KIND}']),
