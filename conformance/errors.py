@@ -55,6 +55,10 @@ class NotProven(ConformanceError):
     exit_code = 3
 
 
+class ResultsLost(NotProven):
+    """Results could not be written, so that what was done is not kept."""
+
+
 class SideUnavailable(NotProven):
     """A side's framework is missing, or cannot be started as asked."""
 

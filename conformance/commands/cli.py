@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +120,15 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read the output has gone; Python would complain once more while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(3)
     except click.Abort:
         click.echo("conformance: interrupted", err=True)
+        sys.exit(3)
+    except Exception:
+        # Exit code 1 would say that an implementation is wrong.
+        click.echo(f"conformance: a fault of its own, please report it:\n{traceback.format_exc()}", err=True)
         sys.exit(3)
     sys.exit(code or 0)

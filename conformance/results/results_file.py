@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.errors import InputFault, UsageError
+from conformance.errors import InputFault, ResultsLost, UsageError
 from conformance.results.jsonl import append_line
 from conformance.results.record import Record
 from conformance.values.kinds import is_dict
@@ -37,13 +37,16 @@ class Results:
 
 
 class ResultsWriter:
-    """Writes a results file line by line, so that what was done is readable whatever happens next."""
+    """Writes a results file line by line, so that what was done is readable whatever happens next.
+
+    Each call raises `ResultsLost` where the line cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
         """A new file at `path`, in place of an old one.
 
         Raises:
-            UsageError: the file cannot be written.
+            UsageError: the file cannot be made.
         """
         self._path = path
         self._has_header = False
@@ -58,17 +61,26 @@ class ResultsWriter:
         """Nothing; the header is the file's first line. Later calls are ignored."""
         if not self._has_header:
             self._has_header = True
-            append_line(self._path, {"kind": "header", "format": FORMAT, **header})
+            self._append({"kind": "header", "format": FORMAT, **header})
 
     def write_record(self, record: Record) -> None:
         """Nothing; the record is in the file when this returns."""
         self.write_header({})
-        append_line(self._path, record.to_json())
+        self._append(record.to_json())
 
     def write_footer(self, footer: Mapping[str, Any]) -> None:
         """Nothing; the footer is the file's last line."""
         self.write_header({})
-        append_line(self._path, {"kind": "footer", **footer})
+        self._append({"kind": "footer", **footer})
+
+    def _append(self, node: Mapping[str, Any]) -> None:
+        try:
+            append_line(self._path, node)
+        except OSError as error:
+            raise ResultsLost(
+                f"writing results to {self._path}: {error.strerror}; what was written before is readable. "
+                "Make room, or name another file, and run again."
+            ) from None
 
 
 def load_results(path: Path) -> Results:

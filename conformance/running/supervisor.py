@@ -108,6 +108,8 @@ def supervise(plan: Plan, on_header: Callable[[dict[str, Any]], None], on_record
     `not-proven`.
     """
     outcome = Outcome()
+    # A machine that ends the run asks with SIGTERM; a person with Ctrl-C. Both get the summary.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def add(record: Record) -> None:
         if record.node not in outcome.records:

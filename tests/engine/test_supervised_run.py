@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -216,3 +218,40 @@ def test_a_run_is_shown_again_from_its_results(run: Run, tmp_path: Path):
     table = [line for line in first.stdout.splitlines() if line.startswith("double/")]
     assert 6 == len(table)
     assert all(line in again.stdout for line in table)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_tells_what_was_done_and_is_not_green(tmp_path: Path, number: int):
+    write_root(tmp_path, {"a": "", "b": "hangs", "c": ""})
+    command = [sys.executable, "-m", "conformance", "run", "-p", "miniatures", "--root", str(tmp_path)]
+    results = tmp_path / "out.jsonl"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    process = subprocess.Popen(
+        [*command, "--results", str(results)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    deadline = time.monotonic() + 60
+    while not (results.exists() and records_of(results)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=60)
+    assert 3 == process.returncode, said
+    assert "not proven: 2 of 3 were not run (interrupted)" in said
+    assert {"double/group/a": "agree"} == records_of(results)
+
+
+def test_results_that_cannot_be_written_are_told(run: Run, tmp_path: Path):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    write_root(tmp_path, six(""))
+    done = run("--results", "/dev/full")
+    assert 3 == done.returncode
+    assert "writing results to /dev/full: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_junit_report_is_written(run: Run, tmp_path: Path):
+    write_root(tmp_path, six("wrong"))
+    done = run(f"--junitxml={tmp_path / 'junit.xml'}")
+    assert 1 == done.returncode
+    assert 'tests="6"' in (tmp_path / "junit.xml").read_text()
