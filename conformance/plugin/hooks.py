@@ -53,10 +53,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Checks the options' values."""
+    """Checks the options' values; a supervised process ends with its parent."""
     from conformance.values.placement import MODES, PLATFORMS, PRECISIONS
 
     option = config.option
+    if option.conformance_journal:
+        from conformance.running.orphan import end_with_parent
+
+        end_with_parent()
     for name, values, allowed in (
         ("platform", [option.conformance_platform], PLATFORMS),
         ("precision", [option.conformance_precision], PRECISIONS),

@@ -14,7 +14,6 @@ from conformance.errors import ConformanceError, InputFault
 from conformance.files.case_file import load_cases
 from conformance.files.problem_file import ProblemFolder
 from conformance.plugin.work import find_work
-from conformance.rendering import render_failure
 from conformance.results.jsonl import to_strict
 from conformance.results.record import Record
 from conformance.running.losses import describe_item, record_loss
@@ -95,6 +94,9 @@ class CaseItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The diagnosis as text; a traceback only for a fault of the suite itself."""
         if isinstance(excinfo.value, CaseFailed):
+            # Imported here: most cases agree, and tables and colours take their time to load.
+            from conformance.rendering import render_failure
+
             return render_failure(excinfo.value.record, find_work(self.config).again)
         if isinstance(excinfo.value, ConformanceError):
             return str(excinfo.value)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from conformance.errors import UsageError
-from conformance.rendering import render_table, render_unresolved
 from conformance.results.record import Record
 from conformance.results.resolution import find_unresolved
 from conformance.results.results_file import ResultsWriter
@@ -64,6 +63,8 @@ class Listener:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Writes the table of all cases; a supervised session leaves that to its parent."""
         if self._records and self._journal is None:
+            from conformance.rendering import render_table, render_unresolved
+
             terminalreporter.section("conformance")
             terminalreporter.write_line(render_table(self._records))
             for line in render_unresolved(find_unresolved(self._records)):

@@ -255,3 +255,31 @@ def test_a_junit_report_is_written(run: Run, tmp_path: Path):
     done = run(f"--junitxml={tmp_path / 'junit.xml'}")
     assert 1 == done.returncode
     assert 'tests="6"' in (tmp_path / "junit.xml").read_text()
+
+
+def test_a_killed_run_leaves_a_readable_file_and_no_process(tmp_path: Path):
+    write_root(tmp_path, {"a": "", "b": "hangs", "c": ""})
+    results = tmp_path / "out.jsonl"
+    command = [sys.executable, "-m", "conformance", "run", "-p", "miniatures", "--root", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([*command, "--results", str(results)], stdout=subprocess.DEVNULL, env=environment)
+    deadline = time.monotonic() + 60
+    while not (results.exists() and records_of(results)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert {"double/group/a": "agree"} == records_of(results)
+    (journal,) = tmp_path.glob("conformance-*/journal-0")
+    pids = {json.loads(line)["pid"] for line in journal.read_text().splitlines()}
+    assert pids
+    while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [pid for pid in pids if is_alive(pid)]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[1] if Path("/proc").exists() else True
