@@ -180,7 +180,10 @@ def _progress(cases: int) -> Generator[Callable[[], None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    # Lines that are printed meanwhile go above the progress on a terminal, and straight to a file.
+    shown = sys.stdout.isatty()
+    screen = Console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, redirect_stdout=shown, redirect_stderr=False) as progress:
         task = progress.add_task(f"starting ({cases} cases)")
 
         def advance() -> None:
