@@ -29,7 +29,8 @@ def resolve_implementation(implementation: str) -> str:
     path = Path(source)
     if path.is_file():
         return f"{path.resolve()}:{name}"
-    if path.suffix != ".py" and "/" not in source and _MODULE.fullmatch(source):
+    package = not path.is_dir() or (path / "__init__.py").is_file()
+    if path.suffix != ".py" and package and _MODULE.fullmatch(source):
         return f"{source}:{name}"
     what = "is a folder" if path.is_dir() else "does not exist"
     raise UsageError(

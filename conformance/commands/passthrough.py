@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 import click
@@ -89,7 +90,10 @@ class PassThroughCommand(click.Command):
                 theirs.append(argument)
                 if argument in _TAKES_VALUE:
                     theirs.extend(value for value in [next(rest, None)] if value is not None)
-        for argument in theirs:
-            if argument.split("=", 1)[0] in _OURS:
-                raise UsageError(f"reading the command line: {argument} is set by conformance run itself; leave it out")
+        for name in (argument.split("=", 1)[0] for argument in theirs):
+            if name in _OURS:
+                raise UsageError(f"reading the command line: {name} is set by conformance run itself; leave it out")
+            near = difflib.get_close_matches(name, takes_value, 1, 0.8) if name.startswith("--") else []
+            if near and name not in _TAKES_VALUE:
+                raise UsageError(f"reading the command line: found {name}; did you mean {near[0]}?")
         return ours, theirs

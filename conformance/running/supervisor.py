@@ -29,7 +29,7 @@ STARTUP_LIMIT = 600.0
 _POLL = 0.02
 _PARALLEL = ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx")
 _TAIL = 4_000
-_INTERNAL_ERROR = 3
+_INTERNAL_ERROR, _BAD_USAGE, _NO_TESTS = 3, 4, 5
 _VERDICTS = (0, 1)
 """pytest's exit statuses of a session that ran to its end."""
 _FATAL = "Fatal Python error"
@@ -131,7 +131,8 @@ def supervise(plan: Plan, on_header: Callable[[dict[str, Any]], None], on_record
             if outcome.fatal is not None:
                 return outcome
             _add_losses(child, outcome, add)
-            if not outcome.planned and child.finished != 5:
+            nothing = not outcome.planned and child.finished != _NO_TESTS
+            if nothing or child.process.returncode == _BAD_USAGE:
                 outcome.fatal = _explain(child)
                 return outcome
             if child.finished == _INTERNAL_ERROR:
@@ -255,7 +256,9 @@ def _loss_of(begun: _Begun, child: _Child, outcome: Outcome) -> Record:
 def _death(child: _Child) -> str:
     """How the child ended, with what a fatal signal's handler wrote of it."""
     code = child.process.returncode
-    said = _signal(-code) if code is not None and code < 0 else "its worker was lost"
+    said = "its worker was lost"
+    if child.pids <= {child.process.pid} and code is not None:
+        said = _signal(-code) if code < 0 else f"it ended with exit status {code}"
     lines = child.output.read_text(errors="replace").splitlines() if child.output.exists() else []
     # A progress dot may stand before the first line; other threads may come before the one that died.
     fatal = next((number for number, line in enumerate(lines) if _FATAL in line), None)
@@ -278,7 +281,7 @@ def _explain(child: _Child) -> Fatal:
     """Why a child ended without having collected anything, in pytest's own words."""
     text = child.output.read_text(errors="replace").strip()[-_TAIL:] if child.output.exists() else ""
     code = child.process.returncode
-    if code == 4:
+    if code == _BAD_USAGE:
         lines = [line for line in text.splitlines() if line.startswith(("ERROR:", "error:")) or "error:" in line]
         return Fatal("pytest does not take these options:\n" + ("\n".join(lines) or text), 2)
     if code == 2:

@@ -149,6 +149,9 @@ def test_a_quantity_that_its_cases_declare_uninformative_needs_no_resolving(run:
     [
         (("absent.json",), "absent.json"),
         (("--impl", "absent.py"), "--impl absent.py: absent.py does not exist; wanted a Python file"),
+        (("--impl", "cases"), "--impl cases: cases is a folder; wanted a Python file"),
+        (("--modes", "jit"), "found --modes; did you mean --mode?"),
+        (("-k", "and"), "Wrong expression passed to '-k'"),
         (("--returns", "a"), "--returns goes with --impl"),
         (("--rootdir", "x"), "--rootdir is set by conformance run itself"),
         (("--no-such-option",), "--no-such-option"),
@@ -157,8 +160,11 @@ def test_a_quantity_that_its_cases_declare_uninformative_needs_no_resolving(run:
         (("--timeout", "0"), "timeout"),
     ],
 )
-def test_bad_usage_is_told_and_exits_with_2(run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str):
+def test_bad_usage_is_told_and_exits_with_2(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+):
     write_root(tmp_path, six(""))
+    monkeypatch.chdir(tmp_path)
     done = run(*arguments)
     assert 2 == done.returncode, done.stdout + done.stderr
     assert message in done.stderr
