@@ -43,7 +43,7 @@ class Work:
         if self._runner is None:
             self.journal.starting()
             try:
-                runner = Runner(self.settings, *self.sides())
+                runner = Runner(self.settings, *self.sides(), self.journal.waiting)
                 self.header = runner.start()
             except ConformanceError as error:
                 self.journal.fatal(error)

@@ -46,6 +46,10 @@ class Journal:
         """Tells that this process starts an item."""
         self._write("begin", node=node)
 
+    def waiting(self, node: str) -> None:
+        """Tells that the implementation has answered, and that the oracle is waited for."""
+        self._write("waiting", node=node)
+
     def record(self, record: Record) -> None:
         """Tells what came of the item that was begun."""
         self._write("record", record=record.to_json())

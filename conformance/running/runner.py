@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -43,11 +43,15 @@ class Settings:
 
 @dataclass(slots=True)
 class Runner:
-    """Both sides, started, with what they have loaded so far."""
+    """Both sides, started, with what they have loaded so far.
+
+    `on_waiting` hears of each item whose implementation has answered: from there on the time is the oracle's.
+    """
 
     settings: Settings
     implementation_side: ImplementationSide
     oracle_side: OracleSide
+    on_waiting: Callable[[str], None] = lambda _node: None
     # The oracle is asked in a thread of its own, while the implementation's programs are compiled.
     _oracle_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "oracle"))
     _implementations: dict[str, Implementation] = field(default_factory=dict[str, Implementation])
@@ -108,6 +112,7 @@ class Runner:
         faults: list[Fault] = []
         estimating = self._oracle_thread.submit(self._estimate, case)
         evaluation = self._evaluate(case, placement, faults)
+        self.on_waiting(node)
         estimation = self._judgeable(estimating.result(), faults)
         compared: dict[str, Compared] = {}
         contract: dict[str, str] = dict.fromkeys(case.problem.contract, "not-checked")

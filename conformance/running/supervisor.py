@@ -86,6 +86,7 @@ class _Begun:
     node: str
     pid: int
     since: float
+    waiting: bool = False
 
 
 @dataclass(slots=True)
@@ -212,6 +213,8 @@ def _hear(
                 on_header(outcome.header)
         case "begin":
             child.begun[pid] = _Begun(event["node"], pid, time.monotonic())
+        case "waiting":
+            child.begun[pid].waiting = True
         case "record":
             child.begun.pop(pid, None)
             add(Record.from_json(event["record"]))
@@ -249,8 +252,12 @@ def _add_losses(child: _Child, outcome: Outcome, add: Callable[[Record], None]) 
 
 
 def _loss_of(begun: _Begun, child: _Child, outcome: Outcome) -> Record:
-    message = child.hung.get(begun.node) or f"the process died while it ran this case: {_death(child)}"
-    return record_loss(outcome.planned[begun.node], message)
+    item, hung = outcome.planned[begun.node], child.hung.get(begun.node)
+    if hung is None:
+        return record_loss(item, f"the process died while it ran this case: {_death(child)}")
+    if begun.waiting:
+        return record_loss(item, f"the implementation answered, but the oracle {hung}", Verdict.NOT_PROVEN)
+    return record_loss(item, hung)
 
 
 def _death(child: _Child) -> str:

@@ -73,6 +73,15 @@ def test_the_end_of_a_process_costs_one_case(
     assert message in done.stdout
 
 
+def test_an_oracle_that_hangs_is_never_the_implementations_fault(run: Run, tmp_path: Path):
+    write_root(tmp_path, six("oracle hangs"))
+    done = run("--timeout", "3")
+    assert 3 == done.returncode, done.stdout + done.stderr
+    assert "not-proven: double/group/case-3 [cpu-jit]" in done.stdout
+    assert "the implementation answered, but the oracle took longer than 3 s and was ended" in done.stdout
+    assert "5 agree, 1 not-proven" in done.stdout
+
+
 def test_an_abort_tells_its_signal_and_its_place(run: Run, tmp_path: Path):
     write_root(tmp_path, six("aborts"))
     done = run()
