@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.errors import ConformanceError
+from conformance.running.collector import nothing_to_collect
 from conformance.running.journal import Journal
 from conformance.running.runner import Runner, Settings
 from conformance.sides import ImplementationSide, OracleSide
@@ -44,7 +45,8 @@ class Work:
             self.journal.starting()
             try:
                 runner = Runner(self.settings, *self.sides(), self.journal.waiting)
-                self.header = runner.start()
+                with nothing_to_collect():
+                    self.header = runner.start()
             except ConformanceError as error:
                 self.journal.fatal(error)
                 raise

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from conformance.errors import OracleFault
+from conformance.running.collector import nothing_to_collect
 from conformance.running.orphan import end_with_parent
 from conformance.sides import Oracle, OracleSide, load_oracle_side
 from conformance.values.arithmetic import Arithmetic
@@ -90,7 +91,8 @@ def _side() -> OracleSide:
 
 
 def _start(threads: int) -> dict[str, Any]:
-    return dict(_side().start(threads))
+    with nothing_to_collect():
+        return dict(_side().start(threads))
 
 
 def _load(problem: Problem) -> None:
