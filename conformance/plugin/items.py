@@ -44,7 +44,9 @@ class CaseFile(pytest.File):
     @classmethod
     def of(cls, parent: pytest.Collector, path: Path, root: Path) -> CaseFile:
         """The collector of the case file at `path`, whose problem is that of `root`."""
-        found = cast("CaseFile", _create(cls, parent, path=path))
+        # pytest names a file outside its own root by nothing at all, and two such files alike.
+        named = {} if path.is_relative_to(parent.config.rootpath) else {"nodeid": str(path)}
+        found = cast("CaseFile", _create(cls, parent, path=path, **named))
         found.root = root
         return found
 
