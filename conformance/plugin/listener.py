@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from conformance.results.record import Record
 from conformance.results.resolution import find_unresolved
 from conformance.results.results_file import ResultsWriter
 from conformance.running.journal import Journal
-from conformance.running.losses import record_loss_of
+from conformance.running.losses import is_case, record_loss_of
 
 
 class Listener:
@@ -21,6 +22,7 @@ class Listener:
     def __init__(self, config: pytest.Config) -> None:
         """A listener of the session of `config`; a results file is begun at once, so that a bad path is told early."""
         self._records: list[Record] = []
+        self._collected = 0
         self._writer: ResultsWriter | None = None
         journal = config.option.conformance_journal
         self._journal = Journal(Path(journal)) if journal else None
@@ -48,6 +50,18 @@ class Listener:
         if self._writer is not None:
             self._writer.write_record(record)
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Counts the cases that were collected; a session may hold other tests too."""
+        self._count(item.nodeid for item in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Iterable[str]) -> None:
+        """Counts those that workers collected: each of them collects all."""
+        self._count(ids)
+
+    def _count(self, nodes: Iterable[str]) -> None:
+        self._collected = sum(map(is_case, nodes))
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Ends the results file; a session in which a quantity was resolved by no case is red."""
@@ -55,7 +69,7 @@ class Listener:
         if exitstatus == 0 and find_unresolved(self._records):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self._writer is not None:
-            counts = {"collected": session.testscollected, "reported": len(self._records)}
+            counts = {"collected": self._collected, "reported": len(self._records)}
             self._writer.write_footer({**counts, "stopped": stopped})
         if self._journal is not None:
             self._journal.finish(int(exitstatus), stopped)

@@ -40,6 +40,11 @@ def record_loss(item: Mapping[str, Any], message: str, verdict: Verdict = Verdic
     )
 
 
+def is_case(node: str) -> bool:
+    """Whether the test id `node` is that of a case at a placement."""
+    return _NODE.fullmatch(node) is not None
+
+
 def record_loss_of(node: str, message: str) -> Record | None:
     """The record of the item with the test id `node`, of which no more than that is known; None where it is no case."""
     match = _NODE.fullmatch(node)
