@@ -3,52 +3,101 @@
 from __future__ import annotations
 
 import base64
+import json
+import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pytest
 from command_line import ROOT, Command, load_nodes
 
-from conformance.results.encoding import decode_array
-
 MODES = ("eager", "jit", "vmap")
+FILES = {name: ROOT / "cases" / name / "documented.json" for name in ("logistic_regression", "residual_mlp_block")}
+DOCUMENTED = {
+    f"{problem}/documented/{case['name']}": case
+    for problem, file in FILES.items()
+    for case in json.loads(file.read_text("utf-8"))["cases"]
+}
+ALL_AGREE = {(case, mode): "agree" for case in DOCUMENTED for mode in MODES}
 
 
 def verdicts(path: Path) -> dict[tuple[str, str], str]:
     return {(node["case"], node["placement"]["mode"]): node["verdict"] for node in load_nodes(path, "record")}
 
 
-def test_six_documented_cases_agree_in_three_modes_with_evidence(conformance: Command, tmp_path: Path):
+def decode(node: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """The array as the format documents it: base64 of little-endian bytes, with dtype and shape."""
+    dtype = np.dtype(node["dtype"]).newbyteorder("<")
+    return np.frombuffer(base64.b64decode(node["base64"], validate=True), dtype).reshape(node["shape"])
+
+
+def check_header_and_footer(path: Path) -> None:
+    first, *_, last = (json.loads(line) for line in path.read_text().splitlines())
+    assert "header" == first["kind"]
+    wanted = {"format", "platform", "precision", "implementation", "oracle", "arithmetic", "runs", "seed", "threads"}
+    assert wanted <= first.keys()
+    assert ("cpu", "highest") == (first["platform"], first["precision"])
+    assert {"jax", "jaxlib"} <= first["implementation"].keys()
+    assert "torch" in first["oracle"]
+    assert ["cpu"] == sorted({device["platform"] for device in first["implementation"]["devices"]})
+    assert ("footer", 18, 18) == (last["kind"], last["collected"], last["reported"])
+    assert [1, 18, 1] == [len(load_nodes(path, kind)) for kind in ("header", "record", "footer")]
+
+
+def test_six_documented_cases_agree_in_three_modes(conformance: Command, tmp_path: Path):
     done = conformance("run", "--results", tmp_path / "run.jsonl")
     assert 0 == done.returncode, done.stdout + done.stderr
-    rows = [line.split() for line in done.stdout.splitlines() if "/documented/" in line]
-    assert 6 == len(rows)
-    assert all(float(z) < 4 for row in rows for z in row[1:4])
-    records = load_nodes(tmp_path / "run.jsonl", "record")
-    assert 18 == len(records)
-    for record in records:
-        assert "agree" == record["verdict"]
-        assert {"kept"} == {record["contract"]["returns"]}
-        for devices in record["evidence"]["devices"].values():
-            assert ["cpu"] == [device["platform"] for device in devices]
-        for quantity in record["quantities"].values():
-            arrays = {name: decode_array(quantity[name]) for name in ("got", "value", "sigma")}
-            assert 1 == len({array.shape for array in arrays.values() if array is not None})
-            assert base64.b64decode(quantity["got"]["base64"])
-        oracle = record["evidence"]["oracle"]
-        products = 2 if record["case"].startswith("residual") else 1
-        assert {"aten.mm": products} == oracle["saved"]
-        assert not {"aten.mm", "aten.bmm"} & set(oracle["recomputed"])
-        if products == 2:
-            assert oracle["recomputed"]["aten.tanh"] >= 1
+    rows = {line.split()[0]: line.split()[1:4] for line in done.stdout.splitlines() if "/documented/" in line}
+    assert sorted(DOCUMENTED) == sorted(rows)
+    assert all(float(z) < 4 for row in rows.values() for z in row)
+    check_header_and_footer(tmp_path / "run.jsonl")
+    assert ALL_AGREE == verdicts(tmp_path / "run.jsonl")
+    for record in load_nodes(tmp_path / "run.jsonl", "record"):
+        check_evidence(record)
+        check_quantities(record)
 
 
-def test_plain_pytest_gives_the_same_verdicts_with_two_workers(conformance: Command, tmp_path: Path):
-    results = (tmp_path / "run.jsonl", tmp_path / "pytest.jsonl")
-    conformance("run", "--results", results[0])
-    command = [sys.executable, "-m", "pytest", "cases", "-n", "2", "-p", "no:cacheprovider"]
+def check_evidence(record: dict[str, Any]) -> None:
+    assert "kept" == record["contract"]["returns"]
+    assert record["quantities"].keys() == record["evidence"]["devices"].keys()
+    for devices in record["evidence"]["devices"].values():
+        assert ["cpu"] == [device["platform"] for device in devices]
+    oracle = record["evidence"]["oracle"]
+    block = record["case"].startswith("residual_mlp_block/")
+    assert {"aten.mm": 2 if block else 1} == oracle["saved"]
+    assert not {"aten.mm", "aten.bmm", "aten.addmm"} & oracle["recomputed"].keys()
+    if block:
+        assert oracle["recomputed"]["aten.tanh"] >= 1
+
+
+def check_quantities(record: dict[str, Any]) -> None:
+    """The arrays alone give the largest z again, and the documented values."""
+    expected = DOCUMENTED[record["case"]]["expected"]
+    for name, quantity in record["quantities"].items():
+        got, value, sigma = (decode(quantity[part]) for part in ("got", "value", "sigma"))
+        assert ("float32", "float64", "float64") == (got.dtype.name, value.dtype.name, sigma.dtype.name)
+        assert got.shape == value.shape == sigma.shape
+        assert np.all(sigma > 0)
+        largest = float(np.max(np.abs(got.astype(np.float64) - value) / sigma))
+        assert math.isclose(largest, quantity["largest_z"])
+        documented: Any = expected
+        for key in name.split("."):
+            documented = documented[key]
+        assert documented == np.round(value, 6).tolist()
+
+
+@pytest.mark.parametrize("settings", [None, "[pytest]\n"], ids=["own settings", "empty settings"])
+def test_plain_pytest_gives_the_same_verdicts_with_two_workers(tmp_path: Path, settings: str | None):
+    chosen = ()
+    if settings is not None:
+        (tmp_path / "pytest.ini").write_text(settings)
+        chosen = ("-c", str(tmp_path / "pytest.ini"))
+    command = [sys.executable, "-m", "pytest", "cases", "-n", "2", "-p", "no:cacheprovider", *chosen]
     done = subprocess.run(
-        [*command, f"--conformance-results={results[1]}"],
+        [*command, f"--conformance-results={tmp_path / 'pytest.jsonl'}"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -57,10 +106,8 @@ def test_plain_pytest_gives_the_same_verdicts_with_two_workers(conformance: Comm
     )
     assert 0 == done.returncode, done.stdout + done.stderr
     assert "18 passed" in done.stdout
-    assert verdicts(results[0]) == verdicts(results[1])
-    assert 1 == len(load_nodes(results[1], "header"))
-    footer = load_nodes(results[1], "footer")[0]
-    assert (18, 18) == (footer["collected"], footer["reported"])
+    assert ALL_AGREE == verdicts(tmp_path / "pytest.jsonl")
+    check_header_and_footer(tmp_path / "pytest.jsonl")
 
 
 def test_collecting_cases_imports_no_framework():
