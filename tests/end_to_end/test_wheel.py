@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -75,8 +76,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*pip, "--python", str(python), "install", *options, str(wheel)], check=True, timeout=240)
     site = next((folder / "venv" / "lib").glob("*/site-packages"))
     # Not through sys.path's own .pth files: this environment's editable install must not come along.
-    (site / "others.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    others = dict.fromkeys(sysconfig.get_paths()[kind] for kind in ("purelib", "platlib"))
+    (site / "others.pth").write_text("".join(f"{folder}\n" for folder in others))
     return python
+
+
+def test_the_wheel_holds_the_engine_its_sides_and_its_schemas_alone(installed: Path):
+    (wheel,) = installed.parents[2].glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert {"conformance", "jax_impl", "torch_oracle"} == tops
+    assert {"conformance/schema/case.schema.json", "conformance/schema/problem.schema.json"} <= set(names)
 
 
 @pytest.mark.parametrize(("factor", "code"), [("1", 0), ("(1 + 2e-6)", 1)], ids=["right", "wrong"])
