@@ -27,7 +27,7 @@ def execute(paths: Sequence[Path]) -> int:
     click.echo(f"{render_header(results.header)}\n")
     for record in results.records:
         if record.verdict is not Verdict.AGREE:
-            click.echo(render_failure(record) + "\n")
+            click.echo(render_failure(record, results.header.get("again", ())) + "\n")
     if results.records:
         click.echo(render_table(results.records, colour=sys.stdout.isatty()) + "\n")
     unresolved = find_unresolved(results.records)

@@ -86,7 +86,7 @@ def execute(options: RunOptions) -> int:
                 click.echo(f"implementation {implementation}")
             click.echo()
             if writer is not None:
-                writer.write_header(header)
+                writer.write_header({**header, "again": again})
 
         def on_record(record: Record) -> None:
             advance()

@@ -127,5 +127,6 @@ def carry(item: pytest.Item) -> dict[str, Any] | None:
     if not isinstance(item, CaseItem) or item.record is None:
         return None
     # Through JSON, as a worker's channel takes no subclass of a plain type.
-    carried = to_strict({"record": item.record.to_json(), "header": dict(find_work(item.config).header)})
+    work = find_work(item.config)
+    carried = to_strict({"record": item.record.to_json(), "header": {**work.header, "again": work.again}})
     return json.loads(json.dumps(carried))

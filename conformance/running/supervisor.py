@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile
@@ -202,6 +203,13 @@ def _hear(
     match event["event"]:
         case "collected":
             outcome.most_failures = event["most_failures"]
+            twice = [node for node, count in Counter(item["node"] for item in event["items"]).items() if count > 1]
+            if twice:
+                # One record would stand for several cases, and hide what became of the others.
+                outcome.fatal = Fatal(
+                    f"collecting cases: several are called {', '.join(twice)}; nothing was verified", 3
+                )
+                return
             for item in event["items"]:
                 outcome.planned.setdefault(item["node"], item)
         case "starting":

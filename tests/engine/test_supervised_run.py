@@ -233,6 +233,29 @@ def test_a_run_is_shown_again_from_its_results(run: Run, tmp_path: Path):
     table = [line for line in first.stdout.splitlines() if line.startswith("double/")]
     assert 6 == len(table)
     assert all(line in again.stdout for line in table)
+    lines = [[line for line in text.splitlines() if "again: " in line] for text in (first.stdout, again.stdout)]
+    assert lines[0] == lines[1]
+    assert f"--root {tmp_path}" in lines[1][0]
+
+
+TWINS = """
+import pytest
+from miniatures import pytest_conformance_sides
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    items[:] = [items[0], items[0]]
+"""
+
+
+def test_cases_that_would_hide_each_other_are_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_root(tmp_path, {"a": "", "b": "wrong"})
+    (tmp_path / "twins.py").write_text(TWINS)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(tmp_path)]))
+    command = [sys.executable, "-m", "conformance", "run", "-p", "twins", "--root", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert 3 == done.returncode, done.stdout + done.stderr
+    assert "several are called cases/double/group.json::a[cpu-jit]; nothing was verified" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
