@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from miniatures import write_root
 
+from conformance.running import supervisor
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
 
@@ -238,24 +240,17 @@ def test_a_run_is_shown_again_from_its_results(run: Run, tmp_path: Path):
     assert f"--root {tmp_path}" in lines[1][0]
 
 
-TWINS = """
-import pytest
-from miniatures import pytest_conformance_sides
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    items[:] = [items[0], items[0]]
-"""
-
-
-def test_cases_that_would_hide_each_other_are_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    write_root(tmp_path, {"a": "", "b": "wrong"})
-    (tmp_path / "twins.py").write_text(TWINS)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(tmp_path)]))
-    command = [sys.executable, "-m", "conformance", "run", "-p", "twins", "--root", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert 3 == done.returncode, done.stdout + done.stderr
-    assert "several are called cases/double/group.json::a[cpu-jit]; nothing was verified" in done.stderr
+def test_cases_that_would_hide_each_other_are_not_proven(tmp_path: Path):
+    item = {"node": "::one[cpu-jit]", "case": "double/a/one"}
+    event = {"event": "collected", "pid": 1, "most_failures": 0, "items": [item, {**item, "case": "double/b/one"}]}
+    outcome = supervisor.Outcome()
+    child = supervisor._Child(subprocess.Popen(["true"]), tmp_path / "output")
+    child.process.wait()
+    supervisor._hear(event, child, outcome, lambda _header: None, lambda _record: None)
+    assert outcome.fatal is not None
+    assert 3 == outcome.fatal.exit_code
+    assert "several are called ::one[cpu-jit]; nothing was verified" in outcome.fatal.text
+    assert {} == outcome.planned
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
