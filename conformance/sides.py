@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 
 from conformance.errors import SideUnavailable
 from conformance.values.arithmetic import Arithmetic
+from conformance.values.contract import Finding
 from conformance.values.estimate import Estimation
 from conformance.values.evaluation import Evaluation
 from conformance.values.placement import Placement
@@ -36,6 +37,13 @@ class Implementation(Protocol):
 
         Raises:
             ImplementationFault: the function raised, or cannot be called as the mode needs.
+        """
+        ...
+
+    def check_contract(self, inputs: Mapping[str, Any], placement: Placement) -> Mapping[str, Finding]:
+        """What was found of each clause of the problem's contract but `returns`, for inputs of these shapes.
+
+        It is to be asked for before the first evaluation of such inputs, and looks only once at each set of shapes.
         """
         ...
 

@@ -57,12 +57,11 @@ class Compiler:
         Raises:
             Exception: whatever the function raises with all floats static.
         """
-        shapes = tuple((path, str(array.dtype), array.shape) for path, array in arguments.arrays.items())
-        outline = (placement, shapes, _freeze(arguments.static))
-        choices = [self._choices[outline]] if outline in self._choices else _choices(tuple(arguments.floats))
+        outline = (placement, outline_of(arguments))
+        choices = [self._choices[outline]] if outline in self._choices else choose_static(tuple(arguments.floats))
         for static in choices:
             chosen = {path: arguments.floats[path] for path in static}
-            key = (outline, _freeze(chosen))
+            key = (outline, freeze(chosen))
             if key not in self._programs:
                 try:
                     compiled = self._compile(doing, arguments, chosen, placement)
@@ -99,7 +98,7 @@ def _example(
     return arguments.arrays, traced, np.arange(arguments.rows, dtype=np.int32)
 
 
-def _choices(floats: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def choose_static(floats: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Which floats to make static, from none over each alone to all."""
     yield ()
     if len(floats) > 1:
@@ -108,6 +107,12 @@ def _choices(floats: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield floats
 
 
-def _freeze(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def outline_of(arguments: Arguments) -> Any:
+    """What decides which program arguments need, but for floats: types, shapes and static values, as a key."""
+    shapes = tuple((path, str(array.dtype), array.shape) for path, array in arguments.arrays.items())
+    return shapes, freeze(arguments.static)
+
+
+def freeze(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """The values as a key: their texts, since 0.0 equals -0.0, and 1 equals True."""
     return tuple((path, repr(value)) for path, value in values.items())

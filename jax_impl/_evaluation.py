@@ -9,15 +9,18 @@ from typing import Any
 import jax
 
 from conformance.errors import ConformanceError
+from conformance.values.contract import Finding
 from conformance.values.evaluation import Evaluation
 from conformance.values.placement import MODES, Placement
 from conformance.values.problem import Problem
 
 from ._compilation import Compiler
+from ._contract import ContractChecker
 from ._frames import UserCode
 from ._inputs import Arguments, build_inputs, load_arguments, stack_arguments
 from ._outputs import check_alive, convert_outputs
 from ._settings import settings
+from ._tracing import Subject
 
 _OWN_ROW = 1
 """The case stands between its neighbours, so that no row's end can be mistaken for it."""
@@ -27,12 +30,23 @@ class JaxImplementation:
     """One function under test, and the programs that were compiled from it."""
 
     def __init__(
-        self, problem: Problem, function: Callable[..., Any], user: UserCode, returns: Sequence[str] | None = None
+        self,
+        problem: Problem,
+        function: Callable[..., Any],
+        user: UserCode,
+        returns: Sequence[str] | None = None,
+        early: tuple[str, ...] = (),
     ) -> None:
         self._problem = problem
         self._function = _name_parts(function, returns) if returns else function
         self._user = user
         self._compiler = Compiler(problem, self._function)
+        self._contract = ContractChecker(Subject(problem, self._function, early))
+
+    def check_contract(self, inputs: Mapping[str, Any], placement: Placement) -> Mapping[str, Finding]:
+        """What was found of each clause of the problem's contract but `returns`, for inputs of these shapes."""
+        with settings(placement):
+            return self._contract.check(load_arguments(self._problem, inputs))
 
     def evaluate(
         self, inputs: Mapping[str, Any], placement: Placement, neighbours: Sequence[Mapping[str, Any]]

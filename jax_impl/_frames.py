@@ -37,7 +37,7 @@ class UserCode:
 
     def frames(self, error: BaseException) -> list[str]:
         """The user's own frames of an exception, as ``file:line in function``, outermost first."""
-        own = [frame for frame in traceback.extract_tb(error.__traceback__) if self._is_own(frame.filename)]
+        own = [frame for frame in traceback.extract_tb(error.__traceback__) if self.is_own(frame.filename)]
         told = [f"{self.relative(frame.filename)}:{frame.lineno} in {frame.name}" for frame in own]
         if isinstance(error, SyntaxError) and error.filename:
             told.append(f"{self.relative(error.filename)}:{error.lineno}")
@@ -58,7 +58,8 @@ class UserCode:
         lines += [f"  at {frame}" for frame in self.frames(error)]
         return ImplementationFault("\n".join(lines))
 
-    def _is_own(self, filename: str) -> bool:
+    def is_own(self, filename: str) -> bool:
+        """Whether a file is the user's."""
         if filename.startswith("<"):
             return False
         path = Path(filename).resolve()

@@ -11,24 +11,10 @@ import jax
 import numpy as np
 from jax.extend import core
 
+from ._graph import inner_program, is_call
+
 Hook: TypeAlias = Callable[[int, core.JaxprEqn, list[Any]], list[Any]]
 """Given an equation's number in the order of evaluation, the equation, and its operands: its results."""
-
-_CALLS = frozenset(
-    (
-        "checkpoint",
-        "closed_call",
-        "core_call",
-        "custom_jvp_call",
-        "custom_vjp_call",
-        "custom_vjp_call_jaxpr",
-        "jit",
-        "pjit",
-        "remat",
-        "remat2",
-    )
-)
-"""Operations that only call their inner program once; loops and branches are left whole."""
 
 
 def interpret(function: Callable[..., Any], hook: Hook) -> Callable[..., Any]:
@@ -75,16 +61,10 @@ def _evaluate(
     values.update(zip(jaxpr.invars, arguments, strict=True))
     for equation in jaxpr.eqns:
         operands = [read(atom) for atom in equation.invars]
-        if equation.primitive.name in _CALLS:
-            inner, captured = _inner_program(equation)
+        if is_call(equation):
+            inner, captured = inner_program(equation)
             results = _evaluate(inner, captured, operands, hook, numbers)
         else:
             results = hook(next(numbers), equation, operands)
         values.update(zip(equation.outvars, results, strict=True))
     return [read(atom) for atom in jaxpr.outvars]
-
-
-def _inner_program(equation: core.JaxprEqn) -> tuple[core.Jaxpr, Sequence[Any]]:
-    names = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-    program = next(equation.params[name] for name in names if name in equation.params)
-    return getattr(program, "jaxpr", program), getattr(program, "consts", ())

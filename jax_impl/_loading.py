@@ -21,6 +21,8 @@ from ._search_path import put_first
 
 _FOLDER = "jax_impl"
 _DEFAULT = "evaluate"
+_LOADED: set[str] = set()
+"""The modules that a load of ours has imported: their calls can be watched."""
 
 
 def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., Any], UserCode]:
@@ -50,6 +52,24 @@ def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., A
     put_first(problem.root, *([path.parent] if source is not None else []))
     user = UserCode(path.parent, problem.root.resolve())
     return _find(_execute(path, user, doing), name, problem, user, doing), user
+
+
+def find_early(function: Callable[..., Any], user: UserCode, before: frozenset[str]) -> tuple[str, ...]:
+    """The modules of the author that `function` uses and that were imported `before` it was loaded, not by a load."""
+    _LOADED.update(set(sys.modules) - before)
+    scope: dict[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
+    used = {
+        value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        for value in [function, *scope.values()]
+    }
+    found = [sys.modules[name] for name in used if isinstance(name, str) and name in before and name not in _LOADED]
+    return tuple(
+        sorted(
+            module.__name__
+            for module in found
+            if getattr(module, "__file__", None) and user.is_own(str(module.__file__))
+        )
+    )
 
 
 def _execute(path: Path, user: UserCode, doing: str) -> ModuleType:

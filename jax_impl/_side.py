@@ -37,7 +37,11 @@ class JaxSide:
         if "jax" not in sys.modules:
             self.start("cpu")
         from ._evaluation import JaxImplementation
-        from ._loading import load_function
+        from ._loading import find_early, load_function
+        from ._watching import watchable
 
-        function, own = load_function(problem, source)
-        return JaxImplementation(problem, function, own, tuple(returns) if returns else None)
+        before = frozenset(sys.modules)
+        with watchable():
+            function, own = load_function(problem, source)
+        early = find_early(function, own, before)
+        return JaxImplementation(problem, function, own, tuple(returns) if returns else None, early)

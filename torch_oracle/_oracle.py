@@ -21,10 +21,10 @@ from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, FloatLeaf
 from conformance.values.tree import leaves, map_leaves
 
-from ._checkpoint import CheckpointCounts, observe_checkpoints
 from ._dispatch import ClassifyingMode
 from ._grids import Grids, mix
 from ._inputs import batch_inputs, check_types, neighbour, single_inputs, stacked_inputs
+from ._observation import Observed, name_primitives, observe_checkpoints
 from ._outputs import OutputChecker
 from ._rounding import RoundedRun
 from ._unrounded import UnroundedRun
@@ -112,6 +112,8 @@ class TorchOracle:
                     coins=tuple(rounded_mode.coins.texts(index)),
                     saved=dict(counts.saved),
                     recomputed=dict(counts.recomputed),
+                    primitives=name_primitives({**counts.saved, **counts.recomputed}),
+                    kept=tuple(counts.kept.values()),
                 )
             )
         return estimations
@@ -122,17 +124,18 @@ class TorchOracle:
         seeds: Sequence[int],
         arithmetic: Arithmetic,
         shapes: dict[str, tuple[int, ...]],
-    ) -> dict[int, tuple[_Arrays, CheckpointCounts]]:
+    ) -> dict[int, tuple[_Arrays, Observed]]:
         """Outputs and checkpoint counts of the cases that are run without batch dimensions, by their index."""
         chosen = set(range(len(cases)))
         if len(cases) > _ALL_UNBATCHED:
             order = np.argsort(mix(np.array([seed & 0xFFFFFFFFFFFFFFFF for seed in seeds], dtype=np.uint64)))
             chosen = {0, len(cases) - 1, *map(int, order[:_SAMPLED])}
-        found: dict[int, tuple[_Arrays, CheckpointCounts]] = {}
+        found: dict[int, tuple[_Arrays, Observed]] = {}
         for index in sorted(chosen):
             inputs = single_inputs(self._problem, cases[index])
             mode = ClassifyingMode(self._problem.name, arithmetic.accuracy)
-            with observe_checkpoints() as counts:
+            tensors = {path: leaf for path, leaf in leaves(inputs) if isinstance(leaf, Tensor)}
+            with observe_checkpoints(tensors) as counts:
                 outputs = self._run(inputs, mode, ())
             self._check_checkpoints(counts)
             found[index] = (self._checker.arrays(outputs, (), shapes), counts)
@@ -219,7 +222,7 @@ class TorchOracle:
             )
         return self._checker.fault(f"{told}; wanted the declared outputs. Correct it there.")
 
-    def _check_checkpoints(self, counts: CheckpointCounts) -> None:
+    def _check_checkpoints(self, counts: Observed) -> None:
         if counts.products and not counts.saved:
             passed = ", ".join(f"{name} {count} times" for name, count in counts.products.items())
             raise self._checker.fault(

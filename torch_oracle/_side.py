@@ -108,7 +108,7 @@ def _first_on_path(root: Path) -> Generator[None]:
 
 
 def _load_module(path: Path, problem: str) -> ModuleType:
-    from ._checkpoint import observable_checkpoints
+    from ._observation import observable_checkpoints
 
     name = f"{_private_package(path.parent)}.{problem}"
     spec = importlib.util.spec_from_file_location(name, path)

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.values.contract import RETURNS
 from conformance.values.evaluation import Returned, ReturnedTree, UnknownContainer
 from conformance.values.signature import ArrayLeaf, Signature
 from conformance.values.tree import ROOT
 from conformance.values.verdict import Fault, Verdict
-
-CLAUSE = "returns"
 
 
 @dataclass(slots=True)
@@ -30,7 +29,7 @@ def check_structure(returned: ReturnedTree, outputs: Signature, dims: Mapping[st
 
 
 def _fault(structure: Structure, path: str, message: str) -> None:
-    structure.faults.append(Fault(Verdict.CONTRACT_BROKEN, message, path or ROOT, clause=CLAUSE))
+    structure.faults.append(Fault(Verdict.CONTRACT_BROKEN, message, path or ROOT, clause=RETURNS))
 
 
 def _check(

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.judging.comparison import Compared
 from conformance.results.encoding import decode_number, encode_array
+from conformance.values.contract import Finding
 from conformance.values.estimate import RESOLVED_DIGITS
 from conformance.values.placement import Placement
 from conformance.values.verdict import Cause, Fault, Verdict, decide
@@ -75,7 +76,7 @@ class Record:
     faults: Sequence[Fault] = ()
     quantities: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     uninformative: frozenset[str] = frozenset()
-    contract: Mapping[str, str] = field(default_factory=dict[str, str])
+    contract: Mapping[str, Finding] = field(default_factory=dict[str, Finding])
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -116,7 +117,7 @@ class Record:
             "faults": [fault.to_json() for fault in self.faults],
             "quantities": {name: quantity.to_json() for name, quantity in self.quantities.items()},
             "uninformative": sorted(self.uninformative),
-            "contract": dict(self.contract),
+            "contract": {clause: finding.to_json() for clause, finding in self.contract.items()},
             "evidence": dict(self.evidence),
         }
 
@@ -132,6 +133,6 @@ class Record:
             [Fault.from_json(fault) for fault in node["faults"]],
             {name: Quantity.from_json(quantity) for name, quantity in node["quantities"].items()},
             frozenset(node["uninformative"]),
-            node["contract"],
+            {clause: Finding.from_json(finding) for clause, finding in node["contract"].items()},
             node["evidence"],
         )

@@ -10,12 +10,14 @@ from typing import Any
 
 from conformance.errors import ImplementationFault, NotProven, OracleFault
 from conformance.judging.comparison import Compared, compare
+from conformance.judging.contract import judge_contract, leave_unproven, mirror_checkpoint
 from conformance.judging.structure import check_structure
 from conformance.results.record import Quantity, Record
 from conformance.running.neighbours import neighbours
 from conformance.sides import Implementation, ImplementationSide, Oracle, OracleSide
 from conformance.values.arithmetic import Arithmetic, find_arithmetic
 from conformance.values.case import Case
+from conformance.values.contract import CHECKPOINT, RETURNS, Finding, Status
 from conformance.values.estimate import Estimation
 from conformance.values.evaluation import Evaluation
 from conformance.values.placement import Placement
@@ -111,11 +113,12 @@ class Runner:
         started = datetime.now(UTC)
         faults: list[Fault] = []
         estimating = self._oracle_thread.submit(self._estimate, case)
+        # Before the evaluation: what JAX has traced once it does not call again.
+        contract = self._check_contract(case, placement)
         evaluation = self._evaluate(case, placement, faults)
         self.on_waiting(node)
         estimation = self._judgeable(estimating.result(), faults)
         compared: dict[str, Compared] = {}
-        contract: dict[str, str] = dict.fromkeys(case.problem.contract, "not-checked")
         leaves: Mapping[str, Any] = {}
         evidence: dict[str, Any] = {"worker": worker, "start": started.isoformat()}
         if evaluation is not None:
@@ -123,11 +126,17 @@ class Runner:
             structure = check_structure(evaluation.outputs, case.problem.outputs, case.dims, kind)
             leaves = structure.leaves
             faults += structure.faults
-            contract = {"returns": "broken" if structure.faults else "kept", **contract}
+            contract[RETURNS] = Finding(
+                Status.BROKEN if structure.faults else Status.KEPT,
+                [f"{fault.quantity}: {fault.message}" for fault in structure.faults],
+                {"leaves": len(leaves)},
+            )
             faults += _misplaced(leaves, placement)
             evidence["devices"] = {name: list(leaf.devices) for name, leaf in leaves.items()}
             evidence["executable"] = dict(evaluation.executable)
             evidence["arguments"] = dict(evaluation.arguments)
+        else:
+            contract = leave_unproven(contract)
         if estimation is not None:
             compared, found = compare(case, leaves, estimation)
             faults += found
@@ -137,6 +146,9 @@ class Runner:
                 "saved": dict(estimation.saved),
                 "recomputed": dict(estimation.recomputed),
             }
+            if CHECKPOINT in contract:
+                contract[CHECKPOINT] = mirror_checkpoint(case.problem.contract, contract[CHECKPOINT], estimation)
+        faults += judge_contract(contract)
         evidence["end"] = datetime.now(UTC).isoformat()
         return Record(
             node,
@@ -150,6 +162,14 @@ class Runner:
             contract,
             evidence,
         )
+
+    def _check_contract(self, case: Case, placement: Placement) -> dict[str, Finding]:
+        """What was found of each clause, `returns` first, which is not checked yet."""
+        unknown = {clause: Finding(Status.NOT_CHECKED) for clause in (RETURNS, *_asked(case.problem))}
+        try:
+            return {**unknown, **self._implementation(case.problem).check_contract(case.inputs, placement)}
+        except (ImplementationFault, NotProven):
+            return unknown  # the evaluation meets the same, and tells of it
 
     def _estimate(self, case: Case) -> Estimation | NotProven:
         key = (case.problem.name, case.content_hash)
@@ -195,6 +215,11 @@ class Runner:
         if problem.name not in self._oracles:
             self._oracles[problem.name] = self.oracle_side.load(problem)
         return self._oracles[problem.name]
+
+
+def _asked(problem: Problem) -> list[str]:
+    """The clauses that a problem asks for, beside `returns`."""
+    return [clause for clause, wanted in problem.contract.items() if wanted]
 
 
 def _elements(node: Any) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conformance.values.contract import KeptTensor
+
 RESOLVED_DIGITS = 2.0
 """A quantity with fewer digits than this cannot tell right from wrong: any small answer would pass."""
 
@@ -50,7 +52,8 @@ class Estimation:
 
     `coins` names the comparisons whose operands are so near a tie that rounding decides them, each with a count of
     elements. `saved` and `recomputed` count the operations that the oracle's selective checkpoint kept and computed
-    again, by their ATen name: the mirror image of the implementation's own contract.
+    again, by their ATen name, and `kept` has the tensors that it keeps for the backward pass: the mirror image of the
+    implementation's own contract. `primitives` says how a contract names these operations.
     """
 
     quantities: Mapping[str, Estimate]
@@ -58,3 +61,5 @@ class Estimation:
     coins: Sequence[str] = ()
     saved: Mapping[str, int] = field(default_factory=dict[str, int])
     recomputed: Mapping[str, int] = field(default_factory=dict[str, int])
+    primitives: Mapping[str, str] = field(default_factory=dict[str, str])
+    kept: Sequence[KeptTensor] = ()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from conformance.errors import DeviceUnavailable, ImplementationFault, OracleFault, OracleRefusal
+from conformance.values.contract import Finding, Status
 from conformance.values.estimate import Estimate, Estimation
 from conformance.values.evaluation import Evaluation, Returned, UnknownContainer
 
@@ -29,7 +30,7 @@ PROBLEM = {
     "inputs": {"x": "float32[N]", "fault": "static str"},
     "outputs": {"y": "float32[N]", "total": "float32[]"},
     "domain": {"N": {"minimum": 1}},
-    "contract": {},
+    "contract": {"inputs_unchanged": True},
 }
 
 
@@ -96,7 +97,7 @@ class MiniatureImplementation:
                 outputs = UnknownContainer("Pair")
             case "elsewhere":
                 outputs = {"y": returned(y, platform="gpu"), "total": returned(total)}
-            case "raises":
+            case "raises" | "raises and unjudged":
                 raise ImplementationFault("the implementation raised ValueError: no")
             case "breaks the suite":
                 raise RuntimeError("a fault of the side itself")
@@ -112,6 +113,15 @@ class MiniatureImplementation:
             case _:
                 pass
         return Evaluation(outputs)
+
+    def check_contract(self, inputs: Mapping[str, Any], placement: Any) -> Mapping[str, Finding]:
+        match inputs["fault"]:
+            case "broken clause":
+                return {"inputs_unchanged": Finding(Status.BROKEN, ["x: its values changed", "y: a key was added"])}
+            case "unjudged clause" | "raises and unjudged":
+                return {"inputs_unchanged": Finding(Status.NOT_PROVEN, ["found a riddle"])}
+            case _:
+                return {"inputs_unchanged": Finding(Status.KEPT, (), {"leaves": 1})}
 
 
 @dataclass

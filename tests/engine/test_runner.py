@@ -8,16 +8,21 @@ import pytest
 
 from conformance.rendering import render_failure
 from conformance.results.record import Record
+from conformance.values.contract import Status
 from conformance.values.verdict import Cause, Verdict
 
 Verify = Callable[..., Record]
+
+
+def statuses(record: Record) -> dict[str, Status]:
+    return {clause: finding.status for clause, finding in record.contract.items()}
 
 
 @pytest.mark.parametrize("fault", ["", "one ulp"])
 def test_a_right_answer_agrees(verify: Verify, fault: str):
     record = verify(fault)
     assert (Verdict.AGREE, []) == (record.verdict, list(record.faults))
-    assert {"returns": "kept"} == record.contract
+    assert {"returns": Status.KEPT, "inputs_unchanged": Status.KEPT} == statuses(record)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +64,28 @@ def test_a_fault_gets_its_verdict_and_is_told(verify: Verify, fault: str, verdic
 def test_a_broken_structure_names_the_clause(verify: Verify):
     record = verify("shape")
     assert "clause returns" in render_failure(record)
-    assert {"returns": "broken"} == record.contract
+    assert {"returns": Status.BROKEN, "inputs_unchanged": Status.KEPT} == statuses(record)
+
+
+def test_a_broken_clause_is_told_message_by_message(verify: Verify):
+    record = verify("broken clause")
+    assert Verdict.CONTRACT_BROKEN == record.verdict
+    assert {"returns": Status.KEPT, "inputs_unchanged": Status.BROKEN} == statuses(record)
+    told = render_failure(record)
+    assert "  clause inputs_unchanged: x: its values changed\n" in told
+    assert "  clause inputs_unchanged: y: a key was added\n" in told
+
+
+def test_a_clause_that_cannot_be_judged_leaves_the_case_not_proven(verify: Verify):
+    record = verify("unjudged clause")
+    assert Verdict.NOT_PROVEN == record.verdict
+    assert "clause inputs_unchanged: found a riddle" in render_failure(record)
+
+
+def test_what_could_not_be_judged_is_no_fault_where_the_implementation_raised(verify: Verify):
+    record = verify("raises and unjudged")
+    assert [Verdict.ERROR] == [fault.verdict for fault in record.faults]
+    assert Status.NOT_CHECKED == record.contract["inputs_unchanged"].status
 
 
 def test_numbers_are_compared_where_the_structure_alone_is_wrong(verify: Verify):

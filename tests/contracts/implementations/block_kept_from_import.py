@@ -1,0 +1,20 @@
+"""value_and_grad is imported by its name."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import value_and_grad
+
+
+def evaluate(params: dict, x: jax.Array, y: jax.Array) -> dict:
+    def block(params, x):
+        hidden = jnp.tanh(x @ params["w1"] + params["b1"])
+        return x + hidden @ params["w2"] + params["b2"]
+
+    def loss(params):
+        out = jax.checkpoint(block, policy=jax.checkpoint_policies.dots_saveable)(params, x)
+        return jnp.mean((out - y) ** 2)
+
+    value, grads = value_and_grad(loss)(params)
+    return {"loss": value, "grads": grads}
