@@ -15,7 +15,7 @@ from rich.text import Text
 from conformance.judging.standardised import LIMIT
 from conformance.results.record import Record
 from conformance.values.placement import MODES
-from conformance.values.verdict import Fault, Verdict
+from conformance.values.verdict import Cause, Fault, Verdict
 
 _COLOURS = {
     Verdict.AGREE: "green",
@@ -163,6 +163,14 @@ def _render_fault(fault: Fault, record: Record) -> list[str]:
     ):
         if detail.get(name) is not None:
             lines.append(f"    {label:<11}{_number(name, detail[name])}")
+    if "float64_z" in detail:
+        said = "the mathematics differs" if fault.cause is Cause.FORMULA else "the mathematics is right"
+        said = "undecided" if fault.cause is None else said
+        lines.append(f"    {'in float64':<11}z {detail['float64_z']:.3g} of the same sigma: {said}")
+    if "undecided" in detail:
+        lines.append(f"    {'cause':<11}undecided: {detail['undecided']}")
+    if "on_cpu" in detail:
+        lines.append(f"    {'on the CPU':<11}{detail['on_cpu']}")
     return lines
 
 

@@ -40,6 +40,19 @@ class Implementation(Protocol):
         """
         ...
 
+    def evaluate_in_float64(
+        self, inputs: Mapping[str, Any], placement: Placement, neighbours: Sequence[Mapping[str, Any]]
+    ) -> Evaluation:
+        """The same in float64 on the CPU, with every rounding to a shorter format inside taken out.
+
+        Arrays of floats come in and go out as float64; the mode is that of `placement`. What could not be widened is
+        named by `narrow`.
+
+        Raises:
+            ImplementationFault: the function raised.
+        """
+        ...
+
     def check_contract(self, inputs: Mapping[str, Any], placement: Placement) -> Mapping[str, Finding]:
         """What was found of each clause of the problem's contract but `returns`, for inputs of these shapes.
 

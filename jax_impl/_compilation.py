@@ -43,11 +43,11 @@ class Program:
 
 
 class Compiler:
-    """Compiles a function when a program of its arguments' shapes is first asked for."""
+    """Compiles its `function` when a program of the arguments' shapes is first asked for."""
 
     def __init__(self, problem: Problem, function: Callable[..., Any]) -> None:
         self._problem = problem
-        self._function = function
+        self.function = function
         self._programs: dict[Any, Program] = {}
         self._choices: dict[Any, tuple[str, ...]] = {}
 
@@ -82,7 +82,7 @@ class Compiler:
     ) -> jax.stages.Compiled:
         def call(arrays: dict[str, Any], floats: dict[str, Any], _row: Any) -> Any:
             inputs = build_inputs(self._problem, {**arguments.static, **chosen, **arrays, **floats})
-            outputs = self._function(*inputs)
+            outputs = self.function(*inputs)
             check_transformable(doing, outputs)
             return outputs
 

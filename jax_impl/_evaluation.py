@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, ImplementationFault
 from conformance.values.contract import Finding
 from conformance.values.evaluation import Evaluation
 from conformance.values.placement import MODES, Placement
@@ -21,6 +22,7 @@ from ._inputs import Arguments, build_inputs, load_arguments, stack_arguments
 from ._outputs import check_alive, convert_outputs
 from ._settings import settings
 from ._tracing import Subject
+from ._widening import Narrow, widen
 
 _OWN_ROW = 1
 """The case stands between its neighbours, so that no row's end can be mistaken for it."""
@@ -41,6 +43,7 @@ class JaxImplementation:
         self._function = _name_parts(function, returns) if returns else function
         self._user = user
         self._compiler = Compiler(problem, self._function)
+        self._wide_compiler = Compiler(problem, widen(self._function))
         self._contract = ContractChecker(Subject(problem, self._function, early))
 
     def check_contract(self, inputs: Mapping[str, Any], placement: Placement) -> Mapping[str, Finding]:
@@ -56,34 +59,62 @@ class JaxImplementation:
         Raises:
             ImplementationFault: the function raised, or cannot be called as the mode needs.
         """
+        return self._run(self._compiler, inputs, placement, neighbours)
+
+    def evaluate_in_float64(
+        self, inputs: Mapping[str, Any], placement: Placement, neighbours: Sequence[Mapping[str, Any]]
+    ) -> Evaluation:
+        """The same in float64 on the CPU, with every rounding to a shorter format inside taken out where it can be.
+
+        Raises:
+            ImplementationFault: the function raised.
+        """
+        on_cpu = replace(placement, platform="cpu")
+        try:
+            return self._run(self._wide_compiler, inputs, on_cpu, neighbours, wide=True)
+        except Narrow as error:
+            narrow = str(error)
+        except ImplementationFault:
+            narrow = "a function that cannot be traced"
+        return replace(self._run(self._compiler, inputs, on_cpu, neighbours, wide=True), narrow=(narrow,))
+
+    def _run(
+        self,
+        compiler: Compiler,
+        inputs: Mapping[str, Any],
+        placement: Placement,
+        neighbours: Sequence[Mapping[str, Any]],
+        *,
+        wide: bool = False,
+    ) -> Evaluation:
         if placement.mode not in MODES:
             raise ValueError(f"found the mode {placement.mode!r}; wanted one of {', '.join(MODES)}")
-        doing = f"evaluating {self._problem.name} ({placement})"
+        doing = f"evaluating {self._problem.name} ({placement}{', float64' if wide else ''})"
         row = _OWN_ROW if placement.mode == "vmap" else None
-        with settings(placement):
-            arguments = load_arguments(self._problem, inputs)
+        with settings(placement, wide=wide):
+            arguments = load_arguments(self._problem, inputs, wide=wide)
             if row is not None:
-                rows = [load_arguments(self._problem, neighbour) for neighbour in neighbours]
+                rows = [load_arguments(self._problem, neighbour, wide=wide) for neighbour in neighbours]
                 arguments = stack_arguments([*rows[:row], arguments, *rows[row:]], row)
             try:
-                outputs, passed, executable = self._call(doing, arguments, placement)
+                outputs, passed, executable = self._call(compiler, doing, arguments, placement)
                 check_alive(doing, outputs)
                 jax.block_until_ready(outputs)
-            except (ConformanceError, KeyboardInterrupt):
+            except (ConformanceError, KeyboardInterrupt, Narrow):
                 raise
             except BaseException as error:  # a function that exits must not end the run
                 raise self._user.fault(doing, error) from error
             return Evaluation(convert_outputs(outputs, row), passed, executable)
 
     def _call(
-        self, doing: str, arguments: Arguments, placement: Placement
+        self, compiler: Compiler, doing: str, arguments: Arguments, placement: Placement
     ) -> tuple[Any, dict[str, str], dict[str, Any]]:
         """The outputs, how each float was passed, and the evidence of a compiled program."""
         if placement.mode == "eager":
             values = {**arguments.arrays, **arguments.floats, **arguments.static}
-            outputs = self._function(*build_inputs(self._problem, values))
+            outputs = compiler.function(*build_inputs(self._problem, values))
             return outputs, dict.fromkeys(arguments.floats, "python"), {}
-        program = self._compiler.find(doing, arguments, placement)
+        program = compiler.find(doing, arguments, placement)
         passed = {path: "static" if path in program.static else "traced" for path in arguments.floats}
         return program.run(arguments), passed, program.executable
 

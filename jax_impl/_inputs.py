@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from conformance.values.problem import Problem
-from conformance.values.signature import ArrayLeaf, FloatLeaf, KeyLeaf
+from conformance.values.signature import FLOATING, ArrayLeaf, FloatLeaf, KeyLeaf
 from conformance.values.tree import leaves, map_leaves
 
 
@@ -28,14 +28,15 @@ class Arguments:
     rows: int = 1
 
 
-def load_arguments(problem: Problem, inputs: Mapping[str, Any]) -> Arguments:
-    """The arguments of one case; their arrays share no memory with those of `inputs`."""
+def load_arguments(problem: Problem, inputs: Mapping[str, Any], *, wide: bool = False) -> Arguments:
+    """The arguments of one case; their arrays share no memory with those of `inputs`, and are float64 if `wide`."""
     arguments = Arguments({}, {}, {})
     values = dict(leaves({name: inputs[name] for name in problem.inputs}))
     for path, leaf in leaves(dict(problem.inputs)):
         if isinstance(leaf, ArrayLeaf):
             # JAX may alias an aligned NumPy array, hence a copy of our own before it.
-            arguments.arrays[path] = jnp.asarray(np.array(values[path], copy=True), dtype=leaf.dtype)
+            dtype = "float64" if wide and leaf.dtype in FLOATING else leaf.dtype
+            arguments.arrays[path] = jnp.asarray(np.array(values[path], copy=True), dtype=dtype)
         elif isinstance(leaf, KeyLeaf):
             arguments.arrays[path] = jax.random.key(values[path])
         elif isinstance(leaf, FloatLeaf):

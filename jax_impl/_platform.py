@@ -54,7 +54,9 @@ def describe_device(device: Any) -> dict[str, Any]:
 
 def _choose_backend(platform: str, users: str) -> str:
     named = [name.strip().lower() for name in users.split(",")]
-    return next((name for name in _BACKENDS[platform] if name in named), _BACKENDS[platform][0])
+    """What JAX is asked for: the platform's backend first, and the CPU beside it, where a diagnosis runs again."""
+    backend = next((name for name in _BACKENDS[platform] if name in named), _BACKENDS[platform][0])
+    return backend if backend == "cpu" else f"{backend},cpu"
 
 
 def _find_devices(jax: Any, platform: str, asked: str) -> list[Any]:

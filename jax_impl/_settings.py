@@ -12,15 +12,15 @@ from conformance.values.placement import Placement
 
 
 @contextlib.contextmanager
-def settings(placement: Placement) -> Generator[None]:
-    """A context with the placement's matmul precision and device, and without 64-bit types.
+def settings(placement: Placement, *, wide: bool = False) -> Generator[None]:
+    """A context with the placement's matmul precision and device; 64-bit types are off unless it is to be `wide`.
 
     A warning stays a warning there, whatever filter the session has: it is the user's, and no fault of a case.
     """
     with (
         warnings.catch_warnings(),
         jax.default_matmul_precision(placement.precision),
-        jax.enable_x64(False),  # noqa: FBT003 - JAX takes it so
+        jax.enable_x64(wide),
         jax.default_device(jax.devices(placement.platform)[0]),
     ):
         warnings.simplefilter("default")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from conformance.errors import ImplementationFault, NotProven, OracleFault
+from conformance.judging.causes import Again, find_causes, needs_cause
 from conformance.judging.comparison import Compared, compare
 from conformance.judging.contract import judge_contract, leave_unproven, mirror_checkpoint
 from conformance.judging.structure import check_structure
@@ -139,7 +140,7 @@ class Runner:
             contract = leave_unproven(contract)
         if estimation is not None:
             compared, found = compare(case, leaves, estimation)
-            faults += found
+            faults += self._diagnose(case, placement, found, estimation)
             evidence["oracle"] = {
                 "runs": estimation.runs,
                 "coins": list(estimation.coins),
@@ -204,6 +205,21 @@ class Runner:
             faults.append(Fault(Verdict.NOT_PROVEN, str(error)))
         return None
 
+    def _diagnose(
+        self, case: Case, placement: Placement, faults: list[Fault], estimation: Estimation
+    ) -> Sequence[Fault]:
+        """The faults with their causes, for which the implementation runs again."""
+        if not any(map(needs_cause, faults)):
+            return faults
+        implementation = self._implementation(case.problem)
+        beside = neighbours(case) if placement.mode == "vmap" else ()
+        wide = _again(lambda: implementation.evaluate_in_float64(case.inputs, placement, beside))
+        on_cpu = None
+        if placement.platform != "cpu":
+            there = replace(placement, platform="cpu")
+            on_cpu = _again(lambda: implementation.evaluate(case.inputs, there, beside))
+        return find_causes(faults, estimation, wide, on_cpu)
+
     def _implementation(self, problem: Problem) -> Implementation:
         if problem.name not in self._implementations:
             self._implementations[problem.name] = self.implementation_side.load(
@@ -215,6 +231,13 @@ class Runner:
         if problem.name not in self._oracles:
             self._oracles[problem.name] = self.oracle_side.load(problem)
         return self._oracles[problem.name]
+
+
+def _again(evaluate: Callable[[], Evaluation]) -> Again:
+    try:
+        return Again(evaluate())
+    except (ImplementationFault, NotProven) as error:
+        return Again(None, str(error).partition("\n")[0])
 
 
 def _asked(problem: Problem) -> list[str]:

@@ -44,9 +44,11 @@ class Evaluation:
 
     `outputs` has the containers that were returned, exactly, with `Returned` leaves. `arguments` says of each Python
     float how it was passed: ``traced``, ``static`` or ``python`` (eager). `executable` names the devices of the
-    compiled program where there is one.
+    compiled program where there is one. `narrow` names what still computed in a shorter format, where float64 was
+    asked for.
     """
 
     outputs: ReturnedTree
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
     executable: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    narrow: tuple[str, ...] = ()
