@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from conformance.errors import DeviceUnavailable, SideUnavailable, UsageError
@@ -27,7 +28,10 @@ def start_platform(platform: str) -> dict[str, Any]:
     if platform not in _BACKENDS:
         raise UsageError(f"starting JAX: asked for the platform {platform!r}; wanted one of {', '.join(_BACKENDS)}")
     before = os.environ.get("JAX_PLATFORMS")
-    asked = _choose_backend(platform, before or "")
+    backend = asked = _choose_backend(platform, before or "")
+    fresh = "jax" not in sys.modules
+    if fresh and backend != "cpu":
+        asked = f"{backend},cpu"  # a diagnosis runs again on the CPU
     os.environ["JAX_PLATFORMS"] = asked  # JAX reads it while it is imported
     try:
         import jax
@@ -37,7 +41,7 @@ def start_platform(platform: str) -> dict[str, Any]:
             f"starting JAX on {platform}: importing jax failed ({error}); wanted jax 0.10 or later. "
             f"Install it: {_INSTALL[platform]}"
         ) from error
-    devices = _find_devices(jax, platform, asked)
+    devices = _find_devices(jax, platform, backend, asked, fresh=fresh)
     jax.config.update("jax_enable_x64", False)  # noqa: FBT003 - JAX takes it so
     return {
         "jax": jax.__version__,
@@ -54,24 +58,25 @@ def describe_device(device: Any) -> dict[str, Any]:
 
 def _choose_backend(platform: str, users: str) -> str:
     named = [name.strip().lower() for name in users.split(",")]
-    """What JAX is asked for: the platform's backend first, and the CPU beside it, where a diagnosis runs again."""
-    backend = next((name for name in _BACKENDS[platform] if name in named), _BACKENDS[platform][0])
-    return backend if backend == "cpu" else f"{backend},cpu"
+    return next((name for name in _BACKENDS[platform] if name in named), _BACKENDS[platform][0])
 
 
-def _find_devices(jax: Any, platform: str, asked: str) -> list[Any]:
+def _find_devices(jax: Any, platform: str, backend: str, asked: str, *, fresh: bool) -> list[Any]:
     """The devices of `platform`, which is JAX's default.
 
-    A backend that is missing makes JAX raise an error of any type, even an AssertionError without text.
+    A backend that is missing makes JAX raise an error of any type, even an AssertionError without text; a `fresh` JAX
+    that was asked for the CPU beside it may take that instead without a word.
     """
     before = jax.config.jax_platforms
     jax.config.update("jax_platforms", asked)  # for a JAX that was imported, but not used, before
     try:
         running = jax.devices()
+        if fresh:
+            jax.devices(backend)
     except Exception as error:
         jax.config.update("jax_platforms", before)
         raise DeviceUnavailable(
-            f"starting JAX on {platform}: asked for {asked} devices, found none ({_first_line(error)}); "
+            f"starting JAX on {platform}: asked for {backend} devices, found none ({_first_line(error)}); "
             f"wanted at least one. Install what is missing, {_INSTALL[platform]}, or ask for another platform."
         ) from error
     found = sorted({str(device.platform) for device in running})

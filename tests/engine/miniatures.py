@@ -69,7 +69,9 @@ class MiniatureImplementation:
         match inputs["fault"]:
             case "one ulp":
                 outputs["y"] = returned(np.nextafter(y, np.float32(np.inf)))
-            case "wrong":
+            case "wrong" | "wrong formula" | "wrong and narrow" | "wrong and another shape in float64":
+                outputs["y"] = returned(y + np.float32([0, 1e-3]))
+            case "wrong and raises in float64":
                 outputs["y"] = returned(y + np.float32([0, 1e-3]))
             case "opposite errors":
                 outputs["y"] = returned(y + np.float32([1, -1]))
@@ -113,6 +115,23 @@ class MiniatureImplementation:
             case _:
                 pass
         return Evaluation(outputs)
+
+    def evaluate_in_float64(
+        self, inputs: Mapping[str, Any], placement: Any, neighbours: Sequence[Mapping[str, Any]]
+    ) -> Evaluation:
+        y = 2 * inputs["x"].astype(np.float64)
+        outputs: Any = {"y": returned(y), "total": returned(y.sum())}
+        match inputs["fault"]:
+            case "wrong formula":
+                return Evaluation({**outputs, "y": returned(y + 1e-3)})
+            case "wrong and narrow":
+                return Evaluation({**outputs, "y": returned(y + 1e-3)}, narrow=("scan",))
+            case "wrong and raises in float64":
+                raise ImplementationFault("evaluating double: raised TypeError\n  at line 3")
+            case "wrong and another shape in float64":
+                return Evaluation({**outputs, "y": returned(y[None])})
+            case _:
+                return Evaluation(outputs)
 
     def check_contract(self, inputs: Mapping[str, Any], placement: Any) -> Mapping[str, Finding]:
         match inputs["fault"]:

@@ -45,7 +45,7 @@ def test_verdicts_are_told_and_written(plain_pytest: Pytest, tmp_path: Path, wor
     write_root(tmp_path, {"a": "", "b": "wrong", "c": "missing", "d": "elsewhere"})
     done = plain_pytest(*workers, "--conformance-results=out.jsonl")
     assert 1 == done.returncode, done.stdout + done.stderr
-    assert "disagree: double/group/b [cpu-jit]" in done.stdout
+    assert "disagree (arithmetic): double/group/b [cpu-jit]" in done.stdout
     assert "again: conformance run double/group/b --mode jit" in done.stdout
     nodes = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert ["header", *["record"] * 4, "footer"] == [node["kind"] for node in nodes]

@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from miniatures import returned
 
+from conformance.judging.causes import Again, find_causes
 from conformance.rendering import render_failure
 from conformance.results.record import Record
 from conformance.values.contract import Status
-from conformance.values.verdict import Cause, Verdict
+from conformance.values.estimate import Estimate, Estimation
+from conformance.values.evaluation import Evaluation
+from conformance.values.verdict import Cause, Fault, Verdict
 
 Verify = Callable[..., Record]
 
@@ -109,14 +113,39 @@ def test_an_implementation_that_meets_the_documented_value_against_the_oracle_bl
     assert (Verdict.DISAGREE, Cause.ORACLE) == (record.verdict, record.cause)
 
 
-def test_a_plain_disagreement_has_no_cause_yet(verify: Verify):
-    record = verify("wrong", expected={"y": np.asarray([2.0, 4.0])})
-    assert (Verdict.DISAGREE, None) == (record.verdict, record.cause)
+@pytest.mark.parametrize(
+    ("fault", "cause", "told"),
+    [
+        ("wrong", Cause.ARITHMETIC, "in float64 z 0 of the same sigma: the mathematics is right"),
+        ("wrong formula", Cause.FORMULA, "of the same sigma: the mathematics differs"),
+        ("wrong and narrow", None, "undecided: a shorter format than float64 remains inside (scan)"),
+        ("wrong and raises in float64", None, "undecided: evaluating double: raised TypeError"),
+        ("wrong and another shape in float64", None, "undecided: in float64 nothing comparable came back for y"),
+    ],
+)
+def test_a_disagreement_is_run_again_in_float64_for_its_cause(verify: Verify, fault: str, cause: Any, told: str):
+    record = verify(fault)
+    assert (Verdict.DISAGREE, cause) == (record.verdict, record.cause)
+    assert told in render_failure(record)
+
+
+def test_a_run_elsewhere_is_repeated_on_the_cpu_to_tell_the_device_from_the_precision():
+    estimate = Estimate(np.float64([2.0, 4.0]), np.float64([1e-7, 1e-7]))
+    fault = Fault(Verdict.DISAGREE, "z", "y")
+    right, wrong = (Again(Evaluation({"y": returned(np.float64([2.0, last]))})) for last in (4.0, 4.1))
+    for on_cpu, told in ((right, "agrees, so the device differs"), (wrong, "disagrees too, so it is not the device")):
+        (found,) = find_causes([fault], Estimation({"y": estimate}, 32), right, on_cpu)
+        assert (Cause.ARITHMETIC, told) == (found.cause, found.detail["on_cpu"])
+
+
+def test_a_documented_cause_is_left_as_it_is(verify: Verify):
+    record = verify("", expected={"y": np.asarray([2.0, 4.000001])})
+    assert Cause.DOCUMENTED == record.cause
 
 
 def test_a_failure_tells_all_that_is_needed_to_understand_and_repeat_it(verify: Verify):
     text = render_failure(verify("wrong", expected={"y": np.asarray([2.0, 4.0])}), ["--impl", "my file.py"])
-    assert "disagree: double/group/case [cpu-jit]" == text.splitlines()[0]
+    assert "disagree (arithmetic): double/group/case [cpu-jit]" == text.splitlines()[0]
     for line in (
         "y[1]: z ",
         "got        4.00099993",
