@@ -16,10 +16,12 @@ from typing import Any, Protocol, cast
 from conformance.errors import SideUnavailable
 from conformance.values.arithmetic import Arithmetic
 from conformance.values.contract import Finding
+from conformance.values.differences import Differences
 from conformance.values.estimate import Estimation
 from conformance.values.evaluation import Evaluation
 from conformance.values.placement import Placement
 from conformance.values.problem import Problem
+from conformance.values.script import ScriptPart
 
 _ENGINE = Path(__file__).resolve().parent
 
@@ -58,6 +60,10 @@ class Implementation(Protocol):
 
         It is to be asked for before the first evaluation of such inputs, and looks only once at each set of shapes.
         """
+        ...
+
+    def write_script(self, placement: Placement) -> ScriptPart:
+        """The part of a stand-alone script that defines ``run_implementation(rows, static, keys)``."""
         ...
 
 
@@ -108,6 +114,19 @@ class Oracle(Protocol):
             OracleRefusal: an operation has no rule, an intermediate overflows, or operands tie exactly.
             OracleFault: the oracle forgets the batch dimension, leaves a gradient out, or has no finite sigma.
         """
+        ...
+
+    def differentiate(self, case: Mapping[str, Any], *, seed: int) -> Mapping[str, Differences]:
+        """By gradient: the oracle's own value beside the finite difference of its loss, for some elements.
+
+        Raises:
+            OracleRefusal: an operation has no rule.
+            OracleFault: the oracle raises, or returns something else than it is declared to.
+        """
+        ...
+
+    def write_script(self) -> ScriptPart:
+        """The part of a stand-alone script that defines ``run_oracle(case)``."""
         ...
 
 

@@ -14,12 +14,14 @@ from conformance.values.contract import Finding
 from conformance.values.evaluation import Evaluation
 from conformance.values.placement import MODES, Placement
 from conformance.values.problem import Problem
+from conformance.values.script import ScriptPart
 
 from ._compilation import Compiler
 from ._contract import ContractChecker
-from ._frames import UserCode
 from ._inputs import Arguments, build_inputs, load_arguments, stack_arguments
+from ._loading import Loaded
 from ._outputs import check_alive, convert_outputs
+from ._script import write_script
 from ._settings import settings
 from ._tracing import Subject
 from ._widening import Narrow, widen
@@ -32,19 +34,19 @@ class JaxImplementation:
     """One function under test, and the programs that were compiled from it."""
 
     def __init__(
-        self,
-        problem: Problem,
-        function: Callable[..., Any],
-        user: UserCode,
-        returns: Sequence[str] | None = None,
-        early: tuple[str, ...] = (),
+        self, problem: Problem, loaded: Loaded, returns: Sequence[str] | None = None, early: tuple[str, ...] = ()
     ) -> None:
         self._problem = problem
-        self._function = _name_parts(function, returns) if returns else function
-        self._user = user
-        self._compiler = Compiler(problem, self._function)
-        self._wide_compiler = Compiler(problem, widen(self._function))
-        self._contract = ContractChecker(Subject(problem, self._function, early))
+        self._loaded = loaded
+        self._returns = returns
+        function = _name_parts(loaded.function, returns) if returns else loaded.function
+        self._compiler = Compiler(problem, function)
+        self._wide_compiler = Compiler(problem, widen(function))
+        self._contract = ContractChecker(Subject(problem, function, early))
+
+    def write_script(self, placement: Placement) -> ScriptPart:
+        """The part of a stand-alone script that runs this function, with the sources of its author's modules."""
+        return write_script(self._problem, self._loaded.origin, self._returns, placement)
 
     def check_contract(self, inputs: Mapping[str, Any], placement: Placement) -> Mapping[str, Finding]:
         """What was found of each clause of the problem's contract but `returns`, for inputs of these shapes."""
@@ -103,7 +105,7 @@ class JaxImplementation:
             except (ConformanceError, KeyboardInterrupt, Narrow):
                 raise
             except BaseException as error:  # a function that exits must not end the run
-                raise self._user.fault(doing, error) from error
+                raise self._loaded.user.fault(doing, error) from error
             return Evaluation(convert_outputs(outputs, row), passed, executable)
 
     def _call(

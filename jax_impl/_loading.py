@@ -9,6 +9,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ from conformance.errors import ImplementationFault, LoadError
 from conformance.values.problem import Problem
 
 from ._frames import UserCode
+from ._script import Origin
 from ._search_path import put_first
 
 _FOLDER = "jax_impl"
@@ -25,8 +27,17 @@ _LOADED: set[str] = set()
 """The modules that a load of ours has imported: their calls can be watched."""
 
 
-def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., Any], UserCode]:
-    """The function that implements `problem`, and which files are its author's.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A function under test, which files are its author's, and where it came from."""
+
+    function: Callable[..., Any]
+    user: UserCode
+    origin: Origin
+
+
+def load_function(problem: Problem, source: str | None) -> Loaded:
+    """The function that implements `problem`.
 
     Raises:
         LoadError: there is no such file, module or function.
@@ -42,7 +53,8 @@ def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., A
         if path.suffix != ".py" and "/" not in module_name and not path.is_file():
             put_first(problem.root)
             module, user = _import_dotted(module_name, problem, doing)
-            return _find(module, name, problem, user, doing), user
+            function = _find(module, name, problem, user, doing)
+            return Loaded(function, user, Origin(Path(str(module.__file__)), module_name, name))
     if not path.is_file():
         raise LoadError(
             f"{doing}: {path} is not there; wanted a module with a function {name}({', '.join(problem.inputs)}). "
@@ -51,23 +63,23 @@ def load_function(problem: Problem, source: str | None) -> tuple[Callable[..., A
     path = path.resolve()
     put_first(problem.root, *([path.parent] if source is not None else []))
     user = UserCode(path.parent, problem.root.resolve())
-    return _find(_execute(path, user, doing), name, problem, user, doing), user
+    return Loaded(_find(_execute(path, user, doing), name, problem, user, doing), user, Origin(path, None, name))
 
 
-def find_early(function: Callable[..., Any], user: UserCode, before: frozenset[str]) -> tuple[str, ...]:
-    """The modules of the author that `function` uses and that were imported `before` it was loaded, not by a load."""
+def find_early(loaded: Loaded, before: frozenset[str]) -> tuple[str, ...]:
+    """The modules of the author that a loaded function uses and that were imported `before` it was, not by a load."""
     _LOADED.update(set(sys.modules) - before)
-    scope: dict[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
+    scope: dict[str, Any] = getattr(inspect.unwrap(loaded.function), "__globals__", {})
     used = {
         value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        for value in [function, *scope.values()]
+        for value in [loaded.function, *scope.values()]
     }
     found = [sys.modules[name] for name in used if isinstance(name, str) and name in before and name not in _LOADED]
     return tuple(
         sorted(
             module.__name__
             for module in found
-            if getattr(module, "__file__", None) and user.is_own(str(module.__file__))
+            if getattr(module, "__file__", None) and loaded.user.is_own(str(module.__file__))
         )
     )
 

@@ -42,6 +42,5 @@ class JaxSide:
 
         before = frozenset(sys.modules)
         with watchable():
-            function, own = load_function(problem, source)
-        early = find_early(function, own, before)
-        return JaxImplementation(problem, function, own, tuple(returns) if returns else None, early)
+            loaded = load_function(problem, source)
+        return JaxImplementation(problem, loaded, tuple(returns) if returns else None, find_early(loaded, before))

@@ -15,18 +15,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from conformance.errors import ConformanceError, OracleFault, OracleRefusal
-from conformance.values.arithmetic import Arithmetic
+from conformance.values.arithmetic import CPU, Arithmetic
+from conformance.values.differences import Differences
 from conformance.values.estimate import Estimate, Estimation
 from conformance.values.problem import Problem
+from conformance.values.script import ScriptPart
 from conformance.values.signature import ArrayLeaf, FloatLeaf
 from conformance.values.tree import leaves, map_leaves
 
+from ._differences import differentiate
 from ._dispatch import ClassifyingMode
 from ._grids import Grids, mix
 from ._inputs import batch_inputs, check_types, neighbour, single_inputs, stacked_inputs
 from ._observation import Observed, name_primitives, observe_checkpoints
 from ._outputs import OutputChecker
 from ._rounding import RoundedRun
+from ._script import write_script
 from ._unrounded import UnroundedRun
 
 _ALL_UNBATCHED = 8
@@ -117,6 +121,33 @@ class TorchOracle:
                 )
             )
         return estimations
+
+    def differentiate(self, case: Mapping[str, Any], *, seed: int) -> dict[str, Differences]:
+        """By gradient: the oracle's own value beside the finite difference of its loss, for some elements.
+
+        Raises:
+            OracleRefusal: an operation has no rule.
+            OracleFault: the oracle raises, or returns something else than it is declared to.
+        """
+        check_types(self._problem)
+        shapes = self._checker.shapes(self._dims(case))
+
+        def run(cases: Sequence[Mapping[str, Any]]) -> _Arrays:
+            inputs = batch_inputs(
+                self._problem,
+                stacked_inputs(self._problem, cases),
+                lambda values: values,
+                lambda _path, _leaf, values: values,
+            )
+            with _settings():
+                outputs = self._run(inputs, ClassifyingMode(self._problem.name, CPU.accuracy), (len(cases),))
+                return self._checker.arrays(outputs, (len(cases),), shapes)
+
+        return differentiate(self._problem, run, case, seed=seed)
+
+    def write_script(self) -> ScriptPart:
+        """The part of a stand-alone script that runs this oracle, with its sources."""
+        return write_script(self._problem, self._path)
 
     def _single_runs(
         self,

@@ -1,4 +1,4 @@
-"""The command line: ``conformance run``, ``validate``, ``compare`` and ``doctor``."""
+"""The command line: ``conformance run``, ``explain``, ``validate``, ``compare`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,25 @@ _ROOT = click.option(
 )
 
 
+def _name_platform(_context: click.Context, _parameter: click.Parameter, platform: str) -> str:
+    return "gpu" if platform == "cuda" else platform
+
+
+_PLATFORM = click.option(
+    "--platform",
+    type=click.Choice([*PLATFORMS, "cuda"], case_sensitive=False),
+    default="cpu",
+    show_default=True,
+    callback=_name_platform,
+)
+_IMPL = click.option(
+    "--impl",
+    metavar="FILE|MODULE[:NAME]",
+    help="Verify this implementation in place of the root's; its code is run. [default NAME: evaluate]",
+)
+_RETURNS = click.option("--returns", metavar="A,B", help="Names of the parts of the tuple that it returns.")
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="conformance", message="conformance %(version)s")
 def cli() -> None:
@@ -35,9 +54,7 @@ def cli() -> None:
 
 @cli.command(cls=PassThroughCommand)
 @click.argument("paths", nargs=-1, metavar="[PATH|CASE]...")
-@click.option(
-    "--platform", type=click.Choice([*PLATFORMS, "cuda"], case_sensitive=False), default="cpu", show_default=True
-)
+@_PLATFORM
 @click.option("--precision", type=click.Choice(PRECISIONS), default="highest", show_default=True)
 @click.option(
     "--mode",
@@ -46,12 +63,8 @@ def cli() -> None:
     multiple=True,
     help="May repeat. [default: all for documented, else jit]",
 )
-@click.option(
-    "--impl",
-    metavar="FILE|MODULE[:NAME]",
-    help="Verify this implementation in place of the root's; its code is run. [default NAME: evaluate]",
-)
-@click.option("--returns", metavar="A,B", help="Names of the parts of the tuple that the implementation returns.")
+@_IMPL
+@_RETURNS
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -72,8 +85,42 @@ def run(context: click.Context, **options: Any) -> None:
     """
     from conformance.commands.run import RunOptions, execute
 
-    options["platform"] = {"cuda": "gpu"}.get(options["platform"], options["platform"])
     context.exit(execute(RunOptions(**options, pytest_arguments=tuple(context.meta[PassThroughCommand.KEY]))))
+
+
+@cli.command()
+@click.argument("case", metavar="CASE")
+@_PLATFORM
+@click.option("--precision", type=click.Choice(PRECISIONS), default="highest", show_default=True)
+@click.option("--mode", type=click.Choice(MODES), help="[default: the one in a test id, else jit]")
+@_IMPL
+@_RETURNS
+@click.option(
+    "--script",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a script that reproduces the case with jax and torch alone.",
+)
+@click.option("--shrink", is_flag=True, help="Make a failing case small, and print it as a case file.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What it may take in all; then its process is ended.",
+)
+@_ROOT
+@click.pass_context
+def explain(context: click.Context, **options: Any) -> None:
+    """Run one CASE (problem/group/name, or a test id), and tell everything about it.
+
+    Inputs, every element with its z, the contract with its evidence, what both sides keep for the backward pass, and a
+    second opinion on the oracle.
+    """
+    from conformance.commands.explain import ExplainOptions, execute
+
+    context.exit(execute(ExplainOptions(**options)))
 
 
 @cli.command()
@@ -101,13 +148,13 @@ def compare(context: click.Context, results: tuple[Path, ...]) -> None:
 
 
 @cli.command()
-@click.option("--platform", type=click.Choice([*PLATFORMS, "cuda"], case_sensitive=False), default="cpu")
+@_PLATFORM
 @click.pass_context
 def doctor(context: click.Context, platform: str) -> None:
     """Tell versions, devices, and what can be proven here."""
     from conformance.commands.doctor import execute
 
-    context.exit(execute({"cuda": "gpu"}.get(platform, platform)))
+    context.exit(execute(platform))
 
 
 def main() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from conformance.errors import UsageError
-from conformance.rendering import render_failure, render_header, render_summary, render_table, render_unresolved
+from conformance.rendering.failure import render_failure
+from conformance.rendering.run import render_header, render_summary, render_table, render_unresolved
 from conformance.results.resolution import find_unresolved
 from conformance.results.results_file import load_results
 from conformance.values.verdict import Verdict, exit_code

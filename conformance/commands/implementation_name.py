@@ -39,6 +39,12 @@ def resolve_implementation(implementation: str) -> str:
     )
 
 
+def repeat_options(root: Path | None, implementation: str | None, returns: str | None) -> list[str]:
+    """The options that a command needs to run a case again as it was run."""
+    given = (("--root", root), ("--impl", implementation), ("--returns", returns))
+    return [part for name, value in given if value for part in (name, str(value))]
+
+
 def choose_problem(selection: Selection, implementation: str) -> Selection:
     """The selection's cases of the one problem that `implementation` is for.
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from conformance.commands.implementation_name import choose_problem, resolve_implementation
+from conformance.commands.implementation_name import choose_problem, repeat_options, resolve_implementation
+from conformance.commands.progress import show_progress
 from conformance.errors import NotProven, UsageError
 from conformance.files.discovery import Selection, find_root, find_selection
-from conformance.rendering import render_failure, render_header, render_summary, render_table, render_unresolved
+from conformance.rendering.failure import render_failure
+from conformance.rendering.run import render_header, render_summary, render_table, render_unresolved
 from conformance.results.record import Record
 from conformance.results.resolution import find_unresolved
 from conformance.results.results_file import ResultsWriter
@@ -76,9 +77,9 @@ def execute(options: RunOptions) -> int:
         None if _given(options.pytest_arguments, _INTERACTIVE) else options.timeout,
         bool(_loud(options.pytest_arguments)),
     )
-    again = _again(options)
+    again = repeat_options(options.root, options.impl, options.returns)
     begun = time.monotonic()
-    with _progress(len(selection.cases)) as advance:
+    with show_progress(len(selection.cases)) as advance:
 
         def on_header(header: dict[str, Any]) -> None:
             click.echo(f"{render_header(header)}\nroot {root}")
@@ -145,17 +146,6 @@ def _pytest_arguments(options: RunOptions, root: Path, selection: Selection, imp
     return [*arguments, *options.pytest_arguments, *selection.pytest_arguments]
 
 
-def _again(options: RunOptions) -> list[str]:
-    again: list[str] = []
-    if options.root:
-        again += ["--root", str(options.root)]
-    if options.impl:
-        again += ["--impl", options.impl]
-    if options.returns:
-        again += ["--returns", options.returns]
-    return again
-
-
 def _given(arguments: Sequence[str], names: Sequence[str]) -> bool:
     return any(argument.split("=", 1)[0] in names for argument in arguments)
 
@@ -168,26 +158,3 @@ def _loud(arguments: Sequence[str]) -> list[str]:
         and argument.split("=", 1)[0] not in _QUIET
         and argument[:2] not in ("-n", "-k", "-m")
     ]
-
-
-@contextmanager
-def _progress(cases: int) -> Generator[Callable[[], None]]:
-    """A function to call for each record: shows how far the run is, on a terminal alone."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    # Lines that are printed meanwhile go above the progress on a terminal, and straight to a file.
-    shown = sys.stdout.isatty()
-    screen = Console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, redirect_stdout=shown, redirect_stderr=False) as progress:
-        task = progress.add_task(f"starting ({cases} cases)")
-
-        def advance() -> None:
-            progress.advance(task)
-            progress.update(task, description=f"{int(progress.tasks[0].completed)} verdicts")
-
-        yield advance

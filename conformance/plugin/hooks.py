@@ -48,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--conformance-impl", metavar="FILE", help="an implementation in place of the root's own")
     add("--conformance-returns", metavar="A,B", help="names of the parts of the tuple that it returns")
     add("--conformance-results", metavar="FILE", help="write results as JSON lines")
+    add("--conformance-explain", metavar="PARTS", help="explain each case, with these parts: script, shrunk")
     add("--conformance-journal", metavar="FILE", help="tell a supervising process what happens")
     add("--conformance-done", metavar="FILE", help="a JSON list of test ids to leave out")
 

@@ -81,7 +81,12 @@ class CaseItem(pytest.Item):
         runner = work.start()
         work.journal.begin(self.nodeid)
         try:
-            self.record = runner.run(self.case, self.placement, self.nodeid, work.worker)
+            if work.wanted is None:
+                self.record = runner.run(self.case, self.placement, self.nodeid, work.worker)
+            else:
+                from conformance.running.explaining import explain
+
+                self.record = explain(runner, self.case, self.placement, self.nodeid, work.worker, work.wanted)
         except ConformanceError as error:
             work.journal.fatal(error)
             raise
@@ -97,7 +102,7 @@ class CaseItem(pytest.Item):
         """The diagnosis as text; a traceback only for a fault of the suite itself."""
         if isinstance(excinfo.value, CaseFailed):
             # Imported here: most cases agree, and tables and colours take their time to load.
-            from conformance.rendering import render_failure
+            from conformance.rendering.failure import render_failure
 
             return render_failure(excinfo.value.record, find_work(self.config).again)
         if isinstance(excinfo.value, ConformanceError):

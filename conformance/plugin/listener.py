@@ -77,7 +77,7 @@ class Listener:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Writes the table of all cases; a supervised session leaves that to its parent."""
         if self._records and self._journal is None:
-            from conformance.rendering import render_table, render_unresolved
+            from conformance.rendering.run import render_table, render_unresolved
 
             terminalreporter.section("conformance")
             terminalreporter.write_line(render_table(self._records))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,9 @@ from conformance.running.journal import Journal
 from conformance.running.runner import Runner, Settings
 from conformance.sides import ImplementationSide, OracleSide
 
+if TYPE_CHECKING:
+    from conformance.running.explaining import Wanted
+
 _WORK: pytest.StashKey[Work] = pytest.StashKey()
 
 
@@ -24,6 +27,7 @@ class Work:
     """One process's share of a session.
 
     `sides` loads both sides; `again` are the options that a command needs to run a case of this session again.
+    `wanted` is what the explanation of a case is to have, where each case is to be explained.
     """
 
     settings: Settings
@@ -32,6 +36,7 @@ class Work:
     worker: str
     sides: Callable[[], tuple[ImplementationSide, OracleSide]]
     again: Sequence[str] = ()
+    wanted: Wanted | None = None
     header: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _runner: Runner | None = None
 
@@ -79,8 +84,17 @@ def find_work(config: pytest.Config) -> Work:
                 *(("--impl", implementation) if implementation else ()),
                 *(("--returns", returns) if returns else ()),
             ],
+            _find_wanted(option.conformance_explain),
         )
     return config.stash[_WORK]
+
+
+def _find_wanted(parts: str | None) -> Wanted | None:
+    if parts is None:
+        return None
+    from conformance.running.explaining import Wanted
+
+    return Wanted(**{part: True for part in parts.split(",") if part})
 
 
 def _cores() -> int:

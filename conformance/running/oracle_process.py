@@ -18,8 +18,10 @@ from conformance.running.collector import nothing_to_collect
 from conformance.running.orphan import end_with_parent
 from conformance.sides import Oracle, OracleSide, load_oracle_side
 from conformance.values.arithmetic import Arithmetic
+from conformance.values.differences import Differences
 from conformance.values.estimate import Estimation
 from conformance.values.problem import Problem
+from conformance.values.script import ScriptPart
 
 _T = TypeVar("_T")
 
@@ -79,6 +81,12 @@ class _RemoteOracle:
     ) -> list[Estimation]:
         return self.process.call(_estimate, self.problem, list(cases), arithmetic, runs, list(seeds), allow_ties)
 
+    def differentiate(self, case: Mapping[str, Any], *, seed: int) -> Mapping[str, Differences]:
+        return self.process.call(_differentiate, self.problem, case, seed)
+
+    def write_script(self) -> ScriptPart:
+        return self.process.call(_write_script, self.problem)
+
 
 _sides: list[OracleSide] = []
 _oracles: dict[str, Oracle] = {}
@@ -99,6 +107,12 @@ def _load(problem: Problem) -> None:
     _oracles[problem.name] = _side().load(problem)
 
 
+def _find(problem: Problem) -> Oracle:
+    if problem.name not in _oracles:
+        _load(problem)
+    return _oracles[problem.name]
+
+
 def _estimate(
     problem: Problem,
     cases: Sequence[Mapping[str, Any]],
@@ -107,6 +121,12 @@ def _estimate(
     seeds: Sequence[int],
     allow_ties: bool,
 ) -> list[Estimation]:
-    if problem.name not in _oracles:
-        _load(problem)
-    return _oracles[problem.name].estimate(cases, arithmetic, runs=runs, seeds=seeds, allow_ties=allow_ties)
+    return _find(problem).estimate(cases, arithmetic, runs=runs, seeds=seeds, allow_ties=allow_ties)
+
+
+def _differentiate(problem: Problem, case: Mapping[str, Any], seed: int) -> dict[str, Differences]:
+    return dict(_find(problem).differentiate(case, seed=seed))
+
+
+def _write_script(problem: Problem) -> ScriptPart:
+    return _find(problem).write_script()

@@ -164,11 +164,15 @@ class Runner:
             evidence,
         )
 
+    def estimation(self, case: Case) -> Estimation | NotProven:
+        """What the oracle says of a case, or why it says nothing; the last ones are kept."""
+        return self._oracle_thread.submit(self._estimate, case).result()
+
     def _check_contract(self, case: Case, placement: Placement) -> dict[str, Finding]:
         """What was found of each clause, `returns` first, which is not checked yet."""
         unknown = {clause: Finding(Status.NOT_CHECKED) for clause in (RETURNS, *_asked(case.problem))}
         try:
-            return {**unknown, **self._implementation(case.problem).check_contract(case.inputs, placement)}
+            return {**unknown, **self.implementation(case.problem).check_contract(case.inputs, placement)}
         except (ImplementationFault, NotProven):
             return unknown  # the evaluation meets the same, and tells of it
 
@@ -178,7 +182,7 @@ class Runner:
             if len(self._estimations) >= _KEPT:
                 del self._estimations[next(iter(self._estimations))]
             try:
-                oracle = self._oracle(case.problem)
+                oracle = self.oracle(case.problem)
                 runs = RUNS if _elements(case.inputs) <= LARGE else RUNS_LARGE
                 self._estimations[key] = oracle.estimate(
                     [case.inputs], self.arithmetic, runs=runs, seeds=[case.seed], allow_ties=case.allow_ties
@@ -196,7 +200,7 @@ class Runner:
 
     def _evaluate(self, case: Case, placement: Placement, faults: list[Fault]) -> Evaluation | None:
         try:
-            implementation = self._implementation(case.problem)
+            implementation = self.implementation(case.problem)
             beside = neighbours(case) if placement.mode == "vmap" else ()
             return implementation.evaluate(case.inputs, placement, beside)
         except ImplementationFault as error:
@@ -211,7 +215,7 @@ class Runner:
         """The faults with their causes, for which the implementation runs again."""
         if not any(map(needs_cause, faults)):
             return faults
-        implementation = self._implementation(case.problem)
+        implementation = self.implementation(case.problem)
         beside = neighbours(case) if placement.mode == "vmap" else ()
         wide = _again(lambda: implementation.evaluate_in_float64(case.inputs, placement, beside))
         on_cpu = None
@@ -220,14 +224,24 @@ class Runner:
             on_cpu = _again(lambda: implementation.evaluate(case.inputs, there, beside))
         return find_causes(faults, estimation, wide, on_cpu)
 
-    def _implementation(self, problem: Problem) -> Implementation:
+    def implementation(self, problem: Problem) -> Implementation:
+        """The implementation of `problem`, loaded once.
+
+        Raises:
+            LoadError: it is not where it should be.
+        """
         if problem.name not in self._implementations:
             self._implementations[problem.name] = self.implementation_side.load(
                 problem, self.settings.implementation, self.settings.returns
             )
         return self._implementations[problem.name]
 
-    def _oracle(self, problem: Problem) -> Oracle:
+    def oracle(self, problem: Problem) -> Oracle:
+        """The oracle of `problem`, loaded once.
+
+        Raises:
+            LoadError: it is not where it should be.
+        """
         if problem.name not in self._oracles:
             self._oracles[problem.name] = self.oracle_side.load(problem)
         return self._oracles[problem.name]

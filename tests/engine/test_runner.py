@@ -8,7 +8,7 @@ import pytest
 from miniatures import returned
 
 from conformance.judging.causes import Again, find_causes
-from conformance.rendering import render_failure
+from conformance.rendering.failure import render_failure
 from conformance.results.record import Record
 from conformance.values.contract import Status
 from conformance.values.estimate import Estimate, Estimation

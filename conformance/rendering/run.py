@@ -1,9 +1,8 @@
-"""What people see of a run: its head, its table, and a diagnosis of each case that does not agree."""
+"""What people see of a run: its head, its table, and its counts."""
 
 from __future__ import annotations
 
 import io
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.judging.standardised import LIMIT
+from conformance.rendering.failure import element
 from conformance.results.record import Record
 from conformance.values.placement import MODES
-from conformance.values.verdict import Cause, Fault, Verdict
+from conformance.values.verdict import Verdict
 
 _COLOURS = {
     Verdict.AGREE: "green",
@@ -99,11 +99,6 @@ def _worst(records: Iterable[Record]) -> str:
     return element(name, where)
 
 
-def element(quantity: str, index: Sequence[int]) -> str:
-    """An element's name as a person would index it: ``grads.w1[0,2]``."""
-    return quantity + (f"[{','.join(map(str, index))}]" if index else "")
-
-
 def render_summary(records: Sequence[Record], seconds: float | None = None) -> str:
     """One line of counts: verdicts, cases, problems, the largest z."""
     counts = Counter(record.verdict for record in records)
@@ -130,52 +125,3 @@ def render_unresolved(unresolved: Iterable[str]) -> list[str]:
         "Add a case that resolves it, or declare it uninformative in its cases."
         for text in unresolved
     ]
-
-
-def render_failure(record: Record, again: Sequence[str] = ()) -> str:
-    """The diagnosis of a record that does not agree; `again` are the options that its run was given."""
-    cause = f" ({record.cause})" if record.cause else ""
-    lines = [f"{record.verdict}{cause}: {record.case} [{record.placement}]"]
-    for fault in record.faults:
-        lines += _render_fault(fault, record)
-    name = record.case if record.node.startswith("cases/") else record.node.rsplit("[", 1)[0]
-    command = ["conformance", "run", name, "--mode", record.placement.mode]
-    if record.placement.platform != "cpu":
-        command += ["--platform", record.placement.platform]
-    lines.append(f"  again: {shlex.join([*command, *again])}")
-    return "\n".join(lines)
-
-
-def _render_fault(fault: Fault, record: Record) -> list[str]:
-    clause = f"clause {fault.clause}: " if fault.clause else ""
-    verdict = "" if fault.verdict is record.verdict else f"{fault.verdict}: "
-    detail = fault.detail
-    where = element(fault.quantity, detail.get("index", ())) + ": " if fault.quantity else ""
-    first, *rest = fault.message.split("\n")
-    lines = [f"  {verdict}{clause}{where}{first}", *(f"    {line}" for line in rest)]
-    for name, label in (
-        ("got", "got"),
-        ("value", "oracle"),
-        ("documented", "documented"),
-        ("sigma", "sigma"),
-        ("z", "z"),
-        ("limit", "limit"),
-    ):
-        if detail.get(name) is not None:
-            lines.append(f"    {label:<11}{_number(name, detail[name])}")
-    if "float64_z" in detail:
-        said = "the mathematics differs" if fault.cause is Cause.FORMULA else "the mathematics is right"
-        said = "undecided" if fault.cause is None else said
-        lines.append(f"    {'in float64':<11}z {detail['float64_z']:.3g} of the same sigma: {said}")
-    if "undecided" in detail:
-        lines.append(f"    {'cause':<11}undecided: {detail['undecided']}")
-    if "on_cpu" in detail:
-        lines.append(f"    {'on the CPU':<11}{detail['on_cpu']}")
-    return lines
-
-
-def _number(name: str, value: Any) -> str:
-    """9 significant digits give a float32 back exactly, Python's own text a float64."""
-    if isinstance(value, bool | int | str) or name in ("value", "documented"):
-        return str(value)
-    return f"{value:.{9 if name == 'got' else 3}g}"

@@ -1,0 +1,64 @@
+"""The diagnosis of a case that does not agree."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.results.record import Record
+from conformance.values.verdict import Cause, Fault
+
+
+def element(quantity: str, index: Sequence[int]) -> str:
+    """An element's name as a person would index it: ``grads.w1[0,2]``."""
+    return quantity + (f"[{','.join(map(str, index))}]" if index else "")
+
+
+def render_failure(record: Record, again: Sequence[str] = ()) -> str:
+    """The diagnosis of a record that does not agree; `again` are the options that its run was given."""
+    cause = f" ({record.cause})" if record.cause else ""
+    lines = [f"{record.verdict}{cause}: {record.case} [{record.placement}]"]
+    for fault in record.faults:
+        lines += _render_fault(fault, record)
+    name = record.case if record.node.startswith("cases/") else record.node.rsplit("[", 1)[0]
+    command = ["conformance", "run", name, "--mode", record.placement.mode]
+    if record.placement.platform != "cpu":
+        command += ["--platform", record.placement.platform]
+    lines.append(f"  again: {shlex.join([*command, *again])}")
+    return "\n".join(lines)
+
+
+def _render_fault(fault: Fault, record: Record) -> list[str]:
+    clause = f"clause {fault.clause}: " if fault.clause else ""
+    verdict = "" if fault.verdict is record.verdict else f"{fault.verdict}: "
+    detail = fault.detail
+    where = element(fault.quantity, detail.get("index", ())) + ": " if fault.quantity else ""
+    first, *rest = fault.message.split("\n")
+    lines = [f"  {verdict}{clause}{where}{first}", *(f"    {line}" for line in rest)]
+    for name, label in (
+        ("got", "got"),
+        ("value", "oracle"),
+        ("documented", "documented"),
+        ("sigma", "sigma"),
+        ("z", "z"),
+        ("limit", "limit"),
+    ):
+        if detail.get(name) is not None:
+            lines.append(f"    {label:<11}{_number(name, detail[name])}")
+    if "float64_z" in detail:
+        said = "the mathematics differs" if fault.cause is Cause.FORMULA else "the mathematics is right"
+        said = "undecided" if fault.cause is None else said
+        lines.append(f"    {'in float64':<11}z {detail['float64_z']:.3g} of the same sigma: {said}")
+    if "undecided" in detail:
+        lines.append(f"    {'cause':<11}undecided: {detail['undecided']}")
+    if "on_cpu" in detail:
+        lines.append(f"    {'on the CPU':<11}{detail['on_cpu']}")
+    return lines
+
+
+def _number(name: str, value: Any) -> str:
+    """9 significant digits give a float32 back exactly, Python's own text a float64."""
+    if isinstance(value, bool | int | str) or name in ("value", "documented"):
+        return str(value)
+    return f"{value:.{9 if name == 'got' else 3}g}"
