@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
+import jax
+
 from conformance.values.contract import Finding, Status
 
 from ._provenance import INPUT, Labels, Unjudged
 from ._rematerialisation import Rematerialisation, probe
 from ._tracing import Traced
+from ._versions import KNOWN_PRIMITIVES
 from ._watching import GRADIENT, OTHER, VALUE
 
 _WANTED = "jax.value_and_grad"
@@ -69,6 +72,10 @@ def judge_checkpoint(traced: Traced, clause: Mapping[str, Any]) -> Finding:
     Raises:
         Unjudged: nothing that was differentiated can be looked into.
     """
+    unknown = sorted({*clause.get("saves", {}), *clause.get("recomputes", [])} - set(KNOWN_PRIMITIVES))
+    if unknown:
+        names = ", ".join(unknown)
+        raise Unjudged(f"{names} in the contract, which is no primitive of jax {jax.__version__} that is known")
     reached = {number for labels in traced.origins.values() for _, number in labels} & set(traced.calls)
     if not reached:
         raise Unjudged("no output that comes from a call of jax.value_and_grad or jax.grad")

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import jax
+from jax.extend import core
+from jax.extend.core import primitives
 
 OLDEST, NEWEST = (0, 10), (0, 12)
 """The releases that the tests of contracts run on; the probes read primitives' names that JAX does not document."""
+
+
+KNOWN_PRIMITIVES = frozenset(
+    primitive.name for primitive in vars(primitives).values() if isinstance(primitive, core.Primitive)
+)
+"""The names of the primitives of the installed JAX, as a contract may name them."""
 
 
 def find_unknown() -> str:

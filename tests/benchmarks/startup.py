@@ -1,4 +1,4 @@
-"""The wall time of the main job as a ratio to importing the two frameworks, side by side in one run.
+"""The main job's wall time, contract checks included, as a ratio to importing both frameworks, side by side in one run.
 
 Usage: python tests/benchmarks/startup.py [--repeat N]
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MAIN_JOB = [sys.executable, "-m", "conformance", "run", "--root", str(ROOT), "-k", "documented"]
 IMPORTS = [sys.executable, "-c", "import jax, torch"]
-LIMIT = 4.0
-GOAL = 3.0
+LIMIT = 5.0
+GOAL = 4.0
 
 
 def seconds(command: list[str]) -> float:

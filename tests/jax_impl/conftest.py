@@ -50,10 +50,12 @@ def _path_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 def make_problem(tmp_path: Path) -> Callable[..., Problem]:
     """A function that makes a problem of a root in an empty folder."""
 
-    def make_problem(inputs: Any = SCALED["inputs"], outputs: Any = SCALED["outputs"], name: str = "scaled") -> Problem:
+    def make_problem(
+        inputs: Any = SCALED["inputs"], outputs: Any = SCALED["outputs"], name: str = "scaled", contract: Any = None
+    ) -> Problem:
         (tmp_path / "jax_impl").mkdir(exist_ok=True)
         signatures = {key: load_signature(node) for key, node in inputs.items()}
-        return Problem(name, "", "", signatures, load_signature(outputs), {}, {}, tmp_path)
+        return Problem(name, "", "", signatures, load_signature(outputs), {}, contract or {}, tmp_path)
 
     return make_problem
 
