@@ -71,7 +71,9 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 class _Anything:
     @classmethod
-    def named(cls, _name: str) -> _Anything:
+    def named(cls, name: str) -> _Anything:
+        if name.startswith("__"):
+            raise AttributeError(name)
         return cls()
 
     def __getitem__(self, _: object) -> type:
