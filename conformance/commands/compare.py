@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from conformance.errors import UsageError
-from conformance.rendering.failure import render_failure
+from conformance.rendering.failure import Diagnoses
 from conformance.rendering.run import render_header, render_summary, render_table, render_unresolved
 from conformance.results.resolution import find_unresolved
 from conformance.results.results_file import load_results
@@ -26,9 +26,10 @@ def execute(paths: Sequence[Path]) -> int:
         raise UsageError("comparing results: this version shows one results file; name one")
     results = load_results(paths[0])
     click.echo(f"{render_header(results.header)}\n")
+    diagnoses = Diagnoses(results.header.get("again", ()))
     for record in results.records:
         if record.verdict is not Verdict.AGREE:
-            click.echo(render_failure(record, results.header.get("again", ())) + "\n")
+            click.echo(diagnoses.render(record))
     if results.records:
         click.echo(render_table(results.records, colour=sys.stdout.isatty()) + "\n")
     unresolved = find_unresolved(results.records)

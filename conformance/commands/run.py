@@ -15,7 +15,7 @@ from conformance.commands.implementation_name import choose_problem, repeat_opti
 from conformance.commands.progress import show_progress
 from conformance.errors import NotProven, UsageError
 from conformance.files.discovery import Selection, find_root, find_selection
-from conformance.rendering.failure import render_failure
+from conformance.rendering.failure import Diagnoses
 from conformance.rendering.run import render_header, render_summary, render_table, render_unresolved
 from conformance.results.record import Record
 from conformance.results.resolution import find_unresolved
@@ -78,6 +78,7 @@ def execute(options: RunOptions) -> int:
         bool(_loud(options.pytest_arguments)),
     )
     again = repeat_options(options.root, options.impl, options.returns)
+    diagnoses = Diagnoses(again)
     begun = time.monotonic()
     with show_progress(len(selection.cases)) as advance:
 
@@ -94,7 +95,7 @@ def execute(options: RunOptions) -> int:
             if writer is not None:
                 writer.write_record(record)
             if record.verdict is not Verdict.AGREE:
-                click.echo(render_failure(record, again) + "\n")
+                click.echo(diagnoses.render(record))
 
         outcome = supervise(plan, on_header, on_record)
     if writer is not None:

@@ -15,6 +15,26 @@ def element(quantity: str, index: Sequence[int]) -> str:
     return quantity + (f"[{','.join(map(str, index))}]" if index else "")
 
 
+class Diagnoses:
+    """The diagnoses of a run one after the other; a contract that is broken alike in many cases is told once."""
+
+    def __init__(self, again: Sequence[str] = ()) -> None:
+        """Nothing told yet; `again` are the options that the run was given."""
+        self._again = again
+        self._told: dict[Any, str] = {}
+
+    def render(self, record: Record) -> str:
+        """The diagnosis of a record that does not agree, an empty line after it; or one line, as was told of another."""
+        name = f"{record.case} [{record.placement}]"
+        if all(fault.clause and not fault.detail for fault in record.faults):
+            faults = tuple((fault.clause, fault.quantity, fault.message) for fault in record.faults)
+            first = self._told.setdefault((record.problem, faults), name)
+            if first != name:
+                clauses = ", ".join(dict.fromkeys(str(fault.clause) for fault in record.faults))
+                return f"{record.verdict}: {name}: clause {clauses}, as told of {first}"
+        return render_failure(record, self._again) + "\n"
+
+
 def render_failure(record: Record, again: Sequence[str] = ()) -> str:
     """The diagnosis of a record that does not agree; `again` are the options that its run was given."""
     cause = f" ({record.cause})" if record.cause else ""

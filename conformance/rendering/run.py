@@ -72,6 +72,8 @@ def _cell(record: Record | None) -> Text:
     z = "" if record.largest_z is None else f"{record.largest_z:.2g}"
     if record.verdict is Verdict.AGREE:
         return Text(z or "agree", style="green")
+    if record.verdict is Verdict.CONTRACT_BROKEN:
+        z = ""  # the numbers are not what is wrong
     cause = f" ({record.cause})" if record.cause else ""
     return Text(f"{record.verdict}{cause} {z}".rstrip(), style=_COLOURS[record.verdict])
 

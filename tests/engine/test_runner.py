@@ -1,6 +1,7 @@
 """Verdicts on cases, through miniature sides with one fault each."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from miniatures import returned
 
 from conformance.judging.causes import Again, find_causes
-from conformance.rendering.failure import render_failure
+from conformance.rendering.failure import Diagnoses, render_failure
 from conformance.results.record import Record
 from conformance.values.contract import Status
 from conformance.values.estimate import Estimate, Estimation
@@ -78,6 +79,18 @@ def test_a_broken_clause_is_told_message_by_message(verify: Verify):
     told = render_failure(record)
     assert "  clause inputs_unchanged: x: its values changed\n" in told
     assert "  clause inputs_unchanged: y: a key was added\n" in told
+
+
+def test_a_contract_that_is_broken_alike_is_told_once_and_then_in_one_line(verify: Verify):
+    diagnoses = Diagnoses()
+    first, second, other = (
+        diagnoses.render(replace(verify(fault), case=f"double/group/{name}"))
+        for fault, name in (("broken clause", "a"), ("broken clause", "b"), ("shape", "c"))
+    )
+    assert "clause inputs_unchanged: x: its values changed" in first
+    told = "contract-broken: double/group/b [cpu-jit]: clause inputs_unchanged, as told of double/group/a [cpu-jit]"
+    assert told == second
+    assert "clause returns: y: found shape" in other
 
 
 def test_a_clause_that_cannot_be_judged_leaves_the_case_not_proven(verify: Verify):
