@@ -52,7 +52,7 @@ def cli() -> None:
     """
 
 
-@cli.command(cls=PassThroughCommand)
+@cli.command(cls=PassThroughCommand, short_help="Verify cases: the main job.")
 @click.argument("paths", nargs=-1, metavar="[PATH|CASE]...")
 @_PLATFORM
 @click.option("--precision", type=click.Choice(PRECISIONS), default="highest", show_default=True)
@@ -88,7 +88,7 @@ def run(context: click.Context, **options: Any) -> None:
     context.exit(execute(RunOptions(**options, pytest_arguments=tuple(context.meta[PassThroughCommand.KEY]))))
 
 
-@cli.command()
+@cli.command(short_help="Tell everything about one case.")
 @click.argument("case", metavar="CASE")
 @_PLATFORM
 @click.option("--precision", type=click.Choice(PRECISIONS), default="highest", show_default=True)
@@ -123,7 +123,7 @@ def explain(context: click.Context, **options: Any) -> None:
     context.exit(execute(ExplainOptions(**options)))
 
 
-@cli.command()
+@cli.command(short_help="Check case files and problem files.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @_ROOT
 @click.pass_context

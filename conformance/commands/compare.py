@@ -30,6 +30,8 @@ def execute(paths: Sequence[Path]) -> int:
     for record in results.records:
         if record.verdict is not Verdict.AGREE:
             click.echo(diagnoses.render(record))
+    if diagnoses.ends_in_list:
+        click.echo()
     if results.records:
         click.echo(render_table(results.records, colour=sys.stdout.isatty()) + "\n")
     unresolved = find_unresolved(results.records)

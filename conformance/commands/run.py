@@ -98,6 +98,8 @@ def execute(options: RunOptions) -> int:
                 click.echo(diagnoses.render(record))
 
         outcome = supervise(plan, on_header, on_record)
+    if diagnoses.ends_in_list:
+        click.echo()
     if writer is not None:
         counts = {"collected": len(outcome.planned), "reported": len(outcome.records)}
         writer.write_footer({**counts, "stopped": outcome.enough, "interrupted": outcome.interrupted})

@@ -22,6 +22,8 @@ class Diagnoses:
         """Nothing told yet; `again` are the options that the run was given."""
         self._again = again
         self._told: dict[Any, str] = {}
+        self.ends_in_list = False
+        """Whether an empty line is still wanted after the last one."""
 
     def render(self, record: Record) -> str:
         """The diagnosis of a record that does not agree, an empty line after it; or one line, as was told of another."""
@@ -29,9 +31,11 @@ class Diagnoses:
         if all(fault.clause and not fault.detail for fault in record.faults):
             faults = tuple((fault.clause, fault.quantity, fault.message) for fault in record.faults)
             first = self._told.setdefault((record.problem, faults), name)
-            if first != name:
+            self.ends_in_list = first != name
+            if self.ends_in_list:
                 clauses = ", ".join(dict.fromkeys(str(fault.clause) for fault in record.faults))
                 return f"{record.verdict}: {name}: clause {clauses}, as told of {first}"
+        self.ends_in_list = False
         return render_failure(record, self._again) + "\n"
 
 
