@@ -26,7 +26,7 @@ class Diagnoses:
         """Whether an empty line is still wanted after the last one."""
 
     def render(self, record: Record) -> str:
-        """The diagnosis of a record that does not agree, an empty line after it; or one line, as was told of another."""
+        """The diagnosis of a record that does not agree, with an empty line; or one line, as was told of another."""
         name = f"{record.case} [{record.placement}]"
         if all(fault.clause and not fault.detail for fault in record.faults):
             faults = tuple((fault.clause, fault.quantity, fault.message) for fault in record.faults)

@@ -62,8 +62,7 @@ def _ask_again(runner: Runner, case: Case, estimation: Estimation | NotProven) -
 
 
 def _tell(differences: Differences) -> Mapping[str, Any]:
-    apart = np.abs(differences.gradients - differences.differences)
-    worst = int(np.argmax(apart / differences.errors))
+    worst = differences.worst
     return {
         "elements": len(differences.indices),
         "disagree": int(np.sum(differences.disagree)),

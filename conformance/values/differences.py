@@ -26,10 +26,17 @@ class Differences:
 
     @property
     def disagree(self) -> NDArray[np.bool_]:
-        """Where gradient and difference are further apart than the difference's error explains."""
-        return np.asarray(~(np.abs(self.gradients - self.differences) <= FACTOR * self.errors))
+        """Where gradient and difference are further apart than the difference's error explains; an infinite one all."""
+        return np.asarray(np.isfinite(self.errors) & ~(self._apart <= FACTOR * self.errors))
 
     @property
-    def largest(self) -> float:
-        """The largest distance between a gradient and its difference."""
-        return float(np.max(np.abs(self.gradients - self.differences), initial=0.0))
+    def worst(self) -> int:
+        """The place of the element that is furthest apart, in units of its error."""
+        known = np.isfinite(self.errors)
+        with np.errstate(all="ignore"):
+            return int(np.argmax(np.where(known, self._apart / np.maximum(self.errors, np.finfo(float).tiny), -1.0)))
+
+    @property
+    def _apart(self) -> NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            return np.abs(self.gradients - self.differences)
