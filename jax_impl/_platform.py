@@ -43,10 +43,13 @@ def start_platform(platform: str) -> dict[str, Any]:
         ) from error
     devices = _find_devices(jax, platform, backend, asked, fresh=fresh)
     jax.config.update("jax_enable_x64", False)  # noqa: FBT003 - JAX takes it so
+    from ._versions import find_unknown
+
     return {
         "jax": jax.__version__,
         "jaxlib": jaxlib.version.__version__,
         "platform": platform,
+        "contracts": find_unknown() or "judged",
         "devices": [describe_device(device) for device in devices],
     }
 

@@ -109,9 +109,11 @@ def _trace(
     names: Mapping[int, str],
 ) -> Call:
     """The record of a call, with what is differentiated traced as a function of its own."""
-    argnums = bound["argnums"]
-    places = [place % len(args) for place in ((argnums,) if isinstance(argnums, int) else argnums)]
-    leaves, structure = jax.tree_util.tree_flatten([args[place] for place in places])
+    try:
+        places = [place % len(args) for place in np.atleast_1d(bound["argnums"]).tolist()]
+        leaves, structure = jax.tree_util.tree_flatten([args[place] for place in places])
+    except Exception as error:  # a wrong call, which JAX itself tells of
+        return Call(interface, None, failure=f"{type(error).__name__}: {error}")
 
     def differentiated(*leaves: Any) -> Any:
         full = list(args)

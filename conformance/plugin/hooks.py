@@ -62,7 +62,9 @@ def pytest_configure(config: pytest.Config) -> None:
         from conformance.running.orphan import end_with_parent
 
         end_with_parent()
+    parts = [part for part in (option.conformance_explain or "").split(",") if part]
     for name, values, allowed in (
+        ("explain", parts, ("script", "shrunk")),
         ("platform", [option.conformance_platform], PLATFORMS),
         ("precision", [option.conformance_precision], PRECISIONS),
         ("mode", option.conformance_mode, MODES),

@@ -199,6 +199,9 @@ def _render_opinion(opinion: Mapping[str, Any]) -> Iterator[str]:
         yield f"  none: {opinion.get('failure', 'it was not asked for')}"
         return
     for name, told in opinion["gradients"].items():
+        if not told["known"]:
+            yield f"  {name}: no opinion: the loss is not finite near any of {told['elements']} elements"
+            continue
         where = element(name, told["index"])
         apart = abs(told["gradient"] - told["difference"])
         if told["disagree"]:

@@ -73,7 +73,7 @@ def _render_fault(fault: Fault, record: Record) -> list[str]:
     if "float64_z" in detail:
         said = "the mathematics differs" if fault.cause is Cause.FORMULA else "the mathematics is right"
         said = "undecided" if fault.cause is None else said
-        lines.append(f"    {'in float64':<11}z {detail['float64_z']:.3g} of the same sigma: {said}")
+        lines.append(f"    {'in float64':<11}z {_number('z', detail['float64_z'])} of the same sigma: {said}")
     if "undecided" in detail:
         lines.append(f"    {'cause':<11}undecided: {detail['undecided']}")
     if "on_cpu" in detail:

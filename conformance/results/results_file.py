@@ -13,7 +13,7 @@ from conformance.results.jsonl import append_line
 from conformance.results.record import Record
 from conformance.values.kinds import is_dict
 
-FORMAT = 1
+FORMAT = 2
 _KINDS = ("header", "record", "footer")
 
 

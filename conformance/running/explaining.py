@@ -63,8 +63,11 @@ def _ask_again(runner: Runner, case: Case, estimation: Estimation | NotProven) -
 
 def _tell(differences: Differences) -> Mapping[str, Any]:
     worst = differences.worst
+    if not np.isfinite(differences.errors[worst]):
+        return {"elements": len(differences.indices), "known": 0}
     return {
         "elements": len(differences.indices),
+        "known": int(np.sum(np.isfinite(differences.errors))),
         "disagree": int(np.sum(differences.disagree)),
         "index": list(differences.indices[worst]),
         "gradient": float(differences.gradients[worst]),

@@ -69,7 +69,13 @@ class MiniatureImplementation:
         match inputs["fault"]:
             case "one ulp":
                 outputs["y"] = returned(np.nextafter(y, np.float32(np.inf)))
-            case "wrong" | "wrong formula" | "wrong and narrow" | "wrong and another shape in float64":
+            case (
+                "wrong"
+                | "wrong formula"
+                | "wrong and infinite in float64"
+                | "wrong and narrow"
+                | "wrong and another shape in float64"
+            ):
                 outputs["y"] = returned(y + np.float32([0, 1e-3]))
             case "wrong and raises in float64":
                 outputs["y"] = returned(y + np.float32([0, 1e-3]))
@@ -124,6 +130,8 @@ class MiniatureImplementation:
         match inputs["fault"]:
             case "wrong formula":
                 return Evaluation({**outputs, "y": returned(y + 1e-3)})
+            case "wrong and infinite in float64":
+                return Evaluation({**outputs, "y": returned(y + np.inf)})
             case "wrong and narrow":
                 return Evaluation({**outputs, "y": returned(y + 1e-3)}, narrow=("scan",))
             case "wrong and raises in float64":

@@ -1,5 +1,6 @@
 """Verdicts on cases, through miniature sides with one fault each."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from miniatures import returned
 
 from conformance.judging.causes import Again, find_causes
 from conformance.rendering.failure import Diagnoses, render_failure
+from conformance.results.jsonl import to_strict
 from conformance.results.record import Record
 from conformance.values.contract import Status
 from conformance.values.estimate import Estimate, Estimation
@@ -131,6 +133,7 @@ def test_an_implementation_that_meets_the_documented_value_against_the_oracle_bl
     [
         ("wrong", Cause.ARITHMETIC, "in float64 z 0 of the same sigma: the mathematics is right"),
         ("wrong formula", Cause.FORMULA, "of the same sigma: the mathematics differs"),
+        ("wrong and infinite in float64", Cause.FORMULA, "in float64 z inf of the same sigma: the mathematics differs"),
         ("wrong and narrow", None, "undecided: a shorter format than float64 remains inside (scan)"),
         ("wrong and raises in float64", None, "undecided: evaluating double: raised TypeError"),
         ("wrong and another shape in float64", None, "undecided: in float64 nothing comparable came back for y"),
@@ -140,6 +143,8 @@ def test_a_disagreement_is_run_again_in_float64_for_its_cause(verify: Verify, fa
     record = verify(fault)
     assert (Verdict.DISAGREE, cause) == (record.verdict, record.cause)
     assert told in render_failure(record)
+    through_json = Record.from_json(json.loads(json.dumps(to_strict(record.to_json()))))
+    assert render_failure(record) == render_failure(through_json)
 
 
 def test_a_run_elsewhere_is_repeated_on_the_cpu_to_tell_the_device_from_the_precision():
