@@ -38,5 +38,5 @@ def execute(platform: str) -> int:
     click.echo(f"rounding  {arithmetic.name}: unit roundoff {arithmetic.unit_roundoff:.3g}, products' operands exact")
     click.echo(f"functions {', '.join(f'{name} {ulps:g}' for name, ulps in arithmetic.accuracy.items())} (ulps)")
     click.echo(f"contracts {header['implementation'].get('contracts', 'not judged')}")
-    click.echo(f"\n{platform}: numbers can be verified here (eager, jit, vmap at precision highest)")
+    click.echo(f"\n{platform}: numbers and contracts can be verified here (eager, jit, vmap at precision highest)")
     return 0
