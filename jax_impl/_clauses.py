@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import jax
 
 from conformance.values.contract import Finding, Status
 
-from ._provenance import INPUT, Labels, Unjudged
+from ._graph import build_graph
+from ._provenance import FACTOR, INPUT, Labels, Unjudged
 from ._rematerialisation import Rematerialisation, probe
 from ._tracing import Traced
 from ._versions import KNOWN_PRIMITIVES
-from ._watching import GRADIENT, OTHER, VALUE
+from ._watching import GRADIENT, OTHER, VALUE, Call
 
 _WANTED = "jax.value_and_grad"
 _GRADIENTS = "grad"
@@ -36,14 +38,18 @@ def judge_origins(traced: Traced, declared: Set[str], early: tuple[str, ...]) ->
         modules = ", ".join(early)
         message = f"{modules} was imported before {_WANTED} could be watched; use conformance run, which starts afresh"
         return Finding(Status.NOT_PROVEN, (message,), evidence)
-    faults: dict[str, list[str]] = {}
+    broken: dict[str, list[str]] = {}
+    unknown: dict[str, list[str]] = {}
     for path, labels in traced.origins.items():
         if path not in declared and declared & set(traced.origins):
             continue  # what was not asked for is a matter of the clause `returns`
         if fault := _find_fault(path, labels, called):
-            faults.setdefault(fault, []).append(path)
-    messages = tuple(f"{', '.join(paths)}: {fault}" for fault, paths in faults.items())
-    return Finding(Status.BROKEN if messages else Status.KEPT, messages, evidence)
+            broken.setdefault(fault, []).append(path)
+        elif doubt := _find_doubt(path, labels, traced):
+            unknown.setdefault(doubt, []).append(path)
+    messages = tuple(f"{', '.join(paths)}: {text}" for told in (broken, unknown) for text, paths in told.items())
+    status = Status.BROKEN if broken else Status.NOT_PROVEN if unknown else Status.KEPT
+    return Finding(status, messages, evidence)
 
 
 def _find_fault(path: str, labels: Labels, called: bool) -> str:
@@ -57,9 +63,36 @@ def _find_fault(path: str, labels: Labels, called: bool) -> str:
         return f"does not come from {_WANTED}, which is called, but whose result is not what is returned here"
     if INPUT in labels:
         return f"an input gets past {_WANTED}: something computed by hand is added to or mixed with what it gave"
-    if GRADIENT not in marked and any(part.startswith(_GRADIENTS) for part in path.split(".")):
+    if GRADIENT not in marked and _is_gradient(path):
         return f"comes from the value that {_WANTED} gave, not from its gradients"
     return ""
+
+
+def _find_doubt(path: str, labels: Labels, traced: Traced) -> str:
+    """Why it cannot be told that an output is still what was differentiated; empty where it can."""
+    if FACTOR in labels:
+        return f"what {_WANTED} gave is scaled by something that depends on the inputs, which this check cannot judge"
+    if not _is_gradient(path):
+        return ""
+    values = {number for found in traced.origins.values() for kind, number in found if kind == VALUE}
+    own = {number for kind, number in labels if kind == GRADIENT}
+    if any(kind == VALUE for kind, _ in labels):
+        return f"the value that {_WANTED} gave is mixed into a gradient, which this check cannot judge"
+    known = [outline for number in values if (outline := _outline(traced.calls.get(number)))]
+    if known and any(_outline(traced.calls.get(number)) not in known for number in own - values):
+        return "is the gradient of another function than the one whose value is returned, which this check cannot judge"
+    return ""
+
+
+def _is_gradient(path: str) -> bool:
+    return any(part.startswith(_GRADIENTS) for part in path.split("."))
+
+
+def _outline(call: Call | None) -> Counter[str] | None:
+    """How often a differentiated function does what: one function differentiated in other arguments has the same."""
+    if call is None or call.program is None:
+        return None
+    return Counter(operation.primitive for operation in build_graph(call.program).operations)
 
 
 def _name(labels: Labels) -> str:
@@ -81,7 +114,8 @@ def judge_checkpoint(traced: Traced, clause: Mapping[str, Any]) -> Finding:
         raise Unjudged("no output that comes from a call of jax.value_and_grad or jax.grad")
     saves, recomputes = clause.get("saves", {}), clause.get("recomputes", [])
     found = [probe(traced.calls[number], clause["policy"], saves, recomputes) for number in sorted(reached)]
-    messages = tuple(dict.fromkeys(text for one in found for text in _find_faults(one, clause)))
+    faults = [text for one in found for text in _find_faults(one, clause)]
+    messages = tuple(dict.fromkeys([*faults, *_find_missing(found, recomputes)]))
     first = found[0]
     evidence = {
         "calls": len(found),
@@ -98,6 +132,13 @@ def judge_checkpoint(traced: Traced, clause: Mapping[str, Any]) -> Finding:
     return Finding(Status.BROKEN if messages else Status.KEPT, messages, evidence)
 
 
+def _find_missing(found: Sequence[Rematerialisation], recomputes: Sequence[str]) -> Iterator[str]:
+    """What no call computes again: one that is differentiated in few arguments may not need it."""
+    for name in recomputes:
+        if not any(one.recomputed[name] for one in found):
+            yield f"{name} is not computed again in the backward pass"
+
+
 def _find_faults(found: Rematerialisation, clause: Mapping[str, Any]) -> Iterator[str]:
     wanted = clause["policy"]
     if not found.policies:
@@ -105,7 +146,8 @@ def _find_faults(found: Rematerialisation, clause: Mapping[str, Any]) -> Iterato
             f"found no checkpoint in the differentiated function; wanted jax.checkpoint with the policy {wanted} "
             "(one that is made and not called has no effect)"
         )
-    yield from (f"found another policy than {wanted}: {difference}" for difference in found.differences)
+    if not found.faithful:
+        yield from (f"found another policy than {wanted}: {difference}" for difference in found.differences)
     for name, held in found.held.items():
         if found.policies and not found.differences and not held:
             yield f"the checkpoint holds no {name}: it is around another part of the function"
@@ -115,13 +157,11 @@ def _find_faults(found: Rematerialisation, clause: Mapping[str, Any]) -> Iterato
         if found.recomputed[name]:
             yield f"{name} is computed again in the backward pass ({found.recomputed[name]} times); wanted it kept"
     for name in clause.get("recomputes", []):
-        kept = [tensor.shape for tensor in found.residuals if tensor.origin == name]
-        if kept:
-            yield f"the result of {name}, of shape {kept[0]}, is kept for the backward pass; wanted it computed again"
+        for tensor in found.leaked[name][:1]:
+            made = "the result" if tensor.origin == name else f"what {tensor.origin} made of the result"
+            yield f"{made} of {name}, of shape {tensor.shape}, is kept for the backward pass; wanted it computed again"
         barred = found.barred[name]
-        if not found.recomputed[name]:
-            yield f"{name} is not computed again in the backward pass"
-        elif barred is not None and barred < found.recomputed[name]:
+        if barred is not None and barred < found.recomputed[name]:
             yield (
                 f"no optimisation barrier stands before the {name} that is computed again (prevent_cse=False?): a "
                 "compiler may merge it with the first one"

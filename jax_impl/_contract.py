@@ -74,7 +74,7 @@ def _guard(check: Callable[[], _T]) -> _T | Finding:
         return check()
     except Unjudged as error:
         return Finding(Status.NOT_PROVEN, (f"found {error}, which this check cannot judge",))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {error}".partition("\n")[0]
         return Finding(Status.NOT_PROVEN, (f"the check itself failed, please report it ({said})",))
 
@@ -85,7 +85,7 @@ def _check_inputs(subject: Subject, arguments: Arguments) -> Finding:
     before = {name: remember(node) for name, node in named.items()}
     try:
         jax.block_until_ready(subject.function(*inputs))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {error}".partition("\n")[0]
         return Finding(Status.NOT_PROVEN, (f"it cannot be called outside of a transformation ({said})",))
     changes = tuple(text for name, node in named.items() for text in find_changes(before[name], node, name))

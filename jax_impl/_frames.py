@@ -84,7 +84,10 @@ def find_hint(error: BaseException) -> str | None:
 
 def _describe(error: BaseException) -> str:
     """Type and text; of an error of tracing the first line alone, since the rest tells of our own call."""
-    text = str(error).strip()
+    try:
+        text = str(error).strip()
+    except Exception as fault:  # the author's own class of exceptions
+        text = f"(its text raised {type(fault).__name__})"
     if isinstance(error, SystemExit):
         text = f"exit code {error.code}"
     if find_hint(error):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,11 +83,11 @@ class Graph:
                 found.append(operation)
         return found[::-1]
 
-    def reached_from(self, sources: Iterable[int]) -> set[int]:
-        """The values that depend on `sources`, those among them."""
+    def reached_from(self, sources: Iterable[int], but_through: Collection[str] = ()) -> set[int]:
+        """The values that depend on `sources`, those among them, not counting ways through those primitives."""
         reached = set(sources)
         for operation in self.operations:
-            if reached.intersection(operation.operands):
+            if operation.primitive not in but_through and reached.intersection(operation.operands):
                 reached.update(operation.results)
         return reached
 

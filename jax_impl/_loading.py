@@ -70,18 +70,24 @@ def find_early(loaded: Loaded, before: frozenset[str]) -> tuple[str, ...]:
     """The modules of the author that a loaded function uses and that were imported `before` it was, not by a load."""
     _LOADED.update(set(sys.modules) - before)
     scope: dict[str, Any] = getattr(inspect.unwrap(loaded.function), "__globals__", {})
-    used = {
-        value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        for value in [loaded.function, *scope.values()]
-    }
-    found = [sys.modules[name] for name in used if isinstance(name, str) and name in before and name not in _LOADED]
-    return tuple(
-        sorted(
-            module.__name__
-            for module in found
-            if getattr(module, "__file__", None) and loaded.user.is_own(str(module.__file__))
-        )
-    )
+    used = {_module_of(value) for value in (loaded.function, *scope.values())}
+    early = [name for name in used if name in before and name not in _LOADED]
+    files = {name: _scope_of(sys.modules[name]).get("__file__") for name in early}
+    return tuple(sorted(name for name, file in files.items() if file and loaded.user.is_own(str(file))))
+
+
+def _module_of(value: Any) -> str:
+    """The name of a module, or of that in which a value was defined; a lazy module stays unloaded."""
+    if issubclass(type(value), ModuleType):
+        return str(_scope_of(value).get("__name__"))
+    try:
+        return str(getattr(value, "__module__", None))
+    except Exception:  # an object of the author's that answers in its own way
+        return ""
+
+
+def _scope_of(module: ModuleType) -> dict[str, Any]:
+    return ModuleType.__getattribute__(module, "__dict__")
 
 
 def _execute(path: Path, user: UserCode, doing: str) -> ModuleType:

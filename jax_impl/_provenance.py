@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from jax.extend import core
 
 from ._graph import Graph, Operation, aval_of, build_graph, inner_jaxprs
@@ -12,8 +13,10 @@ from ._watching import read_mark
 
 INPUT = ("input", -1)
 """The label of what depends on an input without a mark in between."""
+FACTOR = ("factor", -1)
+"""The label of what came from marks, and was then multiplied or divided by something that depends on inputs alone."""
 Labels: TypeAlias = frozenset[tuple[str, int]]
-"""The kinds and calls of the marks that a value was reached from, and `INPUT`."""
+"""The kinds and calls of the marks that a value was reached from, `INPUT` and `FACTOR`."""
 
 _NOTHING: Labels = frozenset()
 
@@ -52,9 +55,26 @@ def _through(operation: Operation, labels: dict[int, Labels]) -> list[Labels]:
     loop = {"scan": _scan, "while": _while, "cond": _cond}.get(operation.primitive)
     if loop is not None:
         return loop(operation.equation, operands)
+    if operation.primitive == "mul" and any(map(_is_zero, operation.equation.invars)):
+        return [_NOTHING]  # an accumulator's zero, made from what it is to have the shape of
+    if operation.primitive in ("mul", "div"):
+        scaled, factor = operands
+        if operation.primitive == "mul" and is_marked(factor):
+            scaled, factor = factor, scaled
+        if is_marked(scaled) and factor == frozenset((INPUT,)):
+            return [scaled | {FACTOR}]
     if any(True for jaxpr in inner_jaxprs(operation.equation) for _ in find_marks(jaxpr)):
         raise Unjudged(f"jax.value_and_grad is called inside {operation.primitive}")
     return [_NOTHING.union(*operands)] * len(operation.results)
+
+
+def is_marked(labels: Labels) -> bool:
+    """Whether a value was reached from marks, and from no input past them."""
+    return bool(labels) and INPUT not in labels
+
+
+def _is_zero(atom: Any) -> bool:
+    return isinstance(atom, core.Literal) and np.ndim(atom.val) == 0 and atom.val == 0
 
 
 def find_marks(jaxpr: core.Jaxpr) -> Iterator[int]:
@@ -105,4 +125,8 @@ def _while(equation: core.JaxprEqn, operands: list[Labels]) -> list[Labels]:
 def _cond(equation: core.JaxprEqn, operands: list[Labels]) -> list[Labels]:
     predicate, *rest = operands
     branches = [_flow(build_graph(branch), rest) for branch in equation.params["branches"]]
-    return [predicate.union(*parts) for parts in zip(*branches, strict=True)]
+    return [
+        # Whichever branch is taken, what comes out of it was marked there.
+        _NOTHING.union(*parts) if all(map(is_marked, parts)) else predicate.union(*parts)
+        for parts in zip(*branches, strict=True)
+    ]

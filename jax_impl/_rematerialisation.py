@@ -8,7 +8,7 @@ knowledge of how ``jax.checkpoint`` works inside, and tells recomputed products 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,18 @@ _TRANSPARENT = frozenset(
 """Operations whose result is still the tensor that went in."""
 _HIDING = frozenset(("custom_call", "ffi_call", "io_callback", "pallas_call", "pure_callback", "tpu_custom_call"))
 """Operations that could hide any mathematics inside."""
+_MIXING = frozenset(
+    (
+        "conv_general_dilated",
+        "dot_general",
+        "ragged_dot_general",
+        "reduce_max",
+        "reduce_min",
+        "reduce_prod",
+        "reduce_sum",
+    )
+)
+"""Operations whose result is another tensor, not the one that went in with something done to each element."""
 _BATCH = 2
 
 
@@ -49,9 +61,11 @@ class Rematerialisation:
 
     `forward` counts the forward pass; `recomputed` what is computed again; `barred` the recomputed operations whose
     operands come through an optimisation barrier of their own, None where that could not be told. `saved` are the
-    tensors that the right policy asks to keep, whether or not the backward pass reads them. `policies` has the name of
-    each checkpoint's policy, `differences` say how they differ from the right one, and `held` whether a checkpoint with
-    the right one holds what is to be recomputed.
+    tensors that the right policy asks to keep, whether or not the backward pass reads them; `leaked` the residuals that
+    are still results of what is to be recomputed, whatever was done to each element.
+
+    `policies` has the name of each checkpoint's policy, and `differences` say how they differ from the right one;
+    `held` whether a checkpoint with the right one holds what is to be recomputed, and `faithful` whether all of that.
     """
 
     forward: Mapping[str, int]
@@ -60,7 +74,9 @@ class Rematerialisation:
     residuals: tuple[KeptTensor, ...]
     saved: tuple[KeptTensor, ...]
     policies: tuple[str, ...]
+    faithful: bool
     held: Mapping[str, bool]
+    leaked: Mapping[str, tuple[KeptTensor, ...]]
     differences: tuple[str, ...]
 
 
@@ -97,8 +113,8 @@ def probe(call: Call, policy: str, saves: Iterable[str], recomputes: Iterable[st
     }
     barred = (
         _count_barred(plain, forward_of, both_of, inputs, cotangent, again, recomputed)
-        if all(recomputed[name] for name in again)
-        else dict.fromkeys(again)
+        if any(recomputed[name] for name in again)
+        else dict.fromkeys(again, 0)
     )
     return Rematerialisation(
         before,
@@ -107,7 +123,9 @@ def probe(call: Call, policy: str, saves: Iterable[str], recomputes: Iterable[st
         tuple(_residuals(forward, call, saved)),
         tuple(saved),
         tuple(_name_policy(found) for found in policies),
+        bool(right) and all(held.values()),
         held,
+        {name: tuple(_leaks(forward, call, saved, name, kept)) for name in again},
         tuple(dict.fromkeys(text for differences in verdicts for text in differences)),
     )
 
@@ -175,6 +193,20 @@ def _residuals(forward: Graph, call: Call, saved: Sequence[KeptTensor]) -> Itera
         origin = producers[source].primitive if source in producers else f"input {names.get(source) or ''}".strip()
         aval = forward.avals[number]
         yield _keep(origin, aval, by_policy=(origin, tuple(aval.shape)) in asked)
+
+
+def _leaks(
+    forward: Graph, call: Call, saved: Sequence[KeptTensor], primitive: str, kept: Collection[str]
+) -> Iterator[KeptTensor]:
+    """The residuals that still are results of `primitive`, whatever was made of them on the way."""
+    results = [
+        number for operation in forward.operations if operation.primitive == primitive for number in operation.results
+    ]
+    reached = forward.reached_from(results, {*kept, *_MIXING})
+    outputs = dict.fromkeys(output for output in forward.outputs[1:] if output is not None)
+    for number, tensor in zip(outputs, _residuals(forward, call, saved), strict=True):
+        if number in reached:
+            yield tensor
 
 
 def _keep(origin: str, aval: Any, *, by_policy: bool) -> KeptTensor:
@@ -250,7 +282,10 @@ def _count_barred(
     together = jax.jit(both).lower(cotangent, *inputs).as_text()
     barred: dict[str, int | None] = {}
     for name in primitives:
-        operation = next(operation for operation in plain.operations if operation.primitive == name)
+        operation = next((operation for operation in plain.operations if operation.primitive == name), None)
+        if operation is None or not recomputed[name]:
+            barred[name] = 0
+            continue
         lowered = name_operation(operation)
         if lowered is None:
             barred[name] = None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.files.embedding import collect_sources
+from conformance.files.embedding import collect_sources, find_top
 from conformance.values.placement import Placement
 from conformance.values.problem import Problem
 from conformance.values.script import ScriptPart
@@ -27,7 +27,7 @@ jax.config.update("jax_default_matmul_precision", "{precision}")
 
 def run_implementation(rows, static, keys):
     \"\"\"The outputs by quantity; the case is row {own} of `rows`, and `static` names what is not traced.\"\"\"
-    function = importlib.import_module("{module}").{name}
+    function = getattr(importlib.import_module({module!r}), {name!r})
     case = dict(named_leaves(rows[{own}]))
 
     def load(path, value):
@@ -85,11 +85,14 @@ def write_script(problem: Problem, origin: Origin, returns: Sequence[str] | None
     Raises:
         OSError: a source cannot be read.
     """
-    sources = {}
     module = origin.module or f"{_PACKAGE}.{origin.file.stem}"
-    if not origin.is_installed:
-        module = f"{_PACKAGE}.{origin.file.stem}"
-        sources = collect_sources(origin.file, _PACKAGE, [origin.file.parent, problem.root, Path.cwd()])
+    folders = [problem.root, Path.cwd()]
+    if origin.is_installed:
+        sources = {}
+    elif origin.module is None:
+        sources = collect_sources(module, origin.file, [origin.file.parent, *folders])
+    else:
+        sources = collect_sources(module, origin.file, [find_top(module, origin.file), *folders])
     head = _HEAD.format(
         platforms=_PLATFORMS[placement.platform],
         precision=placement.precision,

@@ -53,14 +53,14 @@ def trace_function(subject: Subject, arguments: Arguments) -> Traced:
     for static in choose_static(tuple(arguments.floats)):
         try:
             program, paths, calls = _trace_program(subject, arguments, static)
-        except Exception:  # noqa: S112 - the next choice has more floats static, and after the last it is run
+        except (Exception, SystemExit):  # noqa: S112 - the next choice has more floats static, and after the last it is run
             continue
         return Traced(dict(zip(paths, follow_marks(program), strict=True)), calls, static, "traced")
     try:
         return _run_with_constants(subject, arguments)
     except Unjudged:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Unjudged(
             f"a function that can neither be traced nor run with constants in place of what was differentiated "
             f"({type(error).__name__})"
@@ -92,6 +92,8 @@ def _trace_program(
         # A jitted function that was traced before is not called again, unless JAX forgets it.
         jax.clear_caches()
         program, shapes, calls = trace()
+        if not set(find_marks(program.jaxpr)) <= set(calls):
+            raise Unjudged("a trace that was kept from an earlier check")
     paths = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(shapes)]
     return program, paths, calls
 
@@ -106,19 +108,29 @@ def _run_with_constants(subject: Subject, arguments: Arguments) -> Traced:
     for seed in _SEEDS:
         with watch(names, np.random.default_rng(seed)) as seen:
             outputs = subject.function(*build_inputs(subject.problem, values))
-        runs.append({_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(outputs)})
+        runs.append(_flatten(outputs))
         handed.append(seen.handed)
         calls = seen.calls
     origins: dict[str, Labels] = {}
+    with watch(names) as seen:
+        real = _flatten(subject.function(*build_inputs(subject.problem, values)))
     for path, leaf in runs[-1].items():
         same = [(kind, number) for kind, number, constant in handed[-1] if _same_bits(constant, leaf)]
-        if same:
+        # A function that looks at the values may hand back something else where they are real.
+        really = [kind for kind, _, value in seen.handed if path in real and _same_bits(value, real[path])]
+        if same and same[0][0] not in really:
+            origins[path] = frozenset()
+        elif same:
             origins[path] = frozenset(same[:1])
         elif path in runs[0] and np.array_equal(runs[0][path], leaf):
             origins[path] = frozenset()
         else:
             raise Unjudged(f"arithmetic on {path} in a function that cannot be traced")
     return Traced(origins, calls, tuple(arguments.floats), "run with constants")
+
+
+def _flatten(outputs: Any) -> dict[str, np.ndarray[Any, Any]]:
+    return {_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(outputs)}
 
 
 def _same_bits(constant: np.ndarray[Any, Any], leaf: np.ndarray[Any, Any]) -> bool:

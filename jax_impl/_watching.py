@@ -12,6 +12,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import secrets
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +23,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.ad_checkpoint import checkpoint_name
+from jax.core import Tracer
 from jax.extend import core
 
 VALUE, GRADIENT, OTHER = "value", "gradient", "other"
 """Kinds of marks; `OTHER` are the gradients that ``jax.grad`` gives."""
-_PREFIX = "conformance"
+_PREFIX = f"conformance-{secrets.token_hex(8)}"
+"""Marks cannot be written by hand: nobody knows this beforehand."""
 _FRAMEWORK = frozenset(("jax", "jaxlib"))
 
 
@@ -50,8 +53,8 @@ class Call:
 class Watch:
     """What was seen, calls by number.
 
-    With `constants`, calls hand back random arrays instead of what they computed, which are in `handed` with the kind
-    and the number of the call.
+    With `constants`, calls hand back random arrays instead of what they computed. `handed` has what they handed back
+    outside of any trace, with the kind and the number of the call.
     """
 
     names: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -62,8 +65,8 @@ class Watch:
     def take(self, interface: str, function: Any, inner: Any, bound: Mapping[str, Any], args: Any, kwargs: Any) -> Any:
         """What the call returns, marked and recorded."""
         number = next(_numbers)
-        self.calls[number] = _trace(interface, function, bound, args, kwargs, self.names)
         outputs = inner(*args, **kwargs)
+        self.calls[number] = _trace(interface, function, bound, args, kwargs, self.names)
         if interface == "jax.grad":
             gradients, *aux = outputs if bound["has_aux"] else (outputs,)
             return (self._mark(gradients, OTHER, number), *aux) if aux else self._mark(gradients, OTHER, number)
@@ -78,6 +81,8 @@ class Watch:
             if not jnp.issubdtype(jnp.result_type(leaf), jnp.inexact):
                 return leaf
             if self.constants is None:
+                if not isinstance(leaf, Tracer):
+                    self.handed.append((kind, number, np.asarray(leaf)))
                 return checkpoint_name(leaf, f"{_PREFIX}:{kind}:{number}")
             constant = jnp.asarray(self.constants.uniform(1.0, 2.0, jnp.shape(leaf)), jnp.result_type(leaf))
             self.handed.append((kind, number, np.asarray(constant)))
@@ -176,10 +181,12 @@ def watchable() -> Generator[None]:
     rebound = [
         (module, attribute, name)
         for module in modules
-        if isinstance(module, ModuleType) and module.__name__.partition(".")[0] not in _FRAMEWORK
+        if issubclass(type(module), ModuleType)
+        for scope in [ModuleType.__getattribute__(module, "__dict__")]  # a lazy module stays unloaded
+        if scope.get("__name__") != __name__ and str(scope.get("__name__")).partition(".")[0] not in _FRAMEWORK
         for name, original in _ORIGINALS.items()
-        for attribute, value in list(vars(module).items())
-        if value is original and module.__name__ != __name__
+        for attribute, value in list(scope.items())
+        if value is original
     ]
     rebound += [(jax, name, name) for name in _ORIGINALS]
     for module, attribute, name in rebound:

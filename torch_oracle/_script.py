@@ -39,5 +39,5 @@ def write_script(problem: Problem, file: Path) -> ScriptPart:
     Raises:
         OSError: a source cannot be read.
     """
-    sources = collect_sources(file, _PACKAGE, [problem.root], _SHARED)
-    return ScriptPart(_CODE.format(module=f"{_PACKAGE}.{file.stem}"), sources)
+    module = f"{_PACKAGE}.{file.stem}"
+    return ScriptPart(_CODE.format(module=module), collect_sources(module, file, [problem.root], _SHARED))

@@ -45,6 +45,10 @@ def execute(options: ExplainOptions) -> int:
     Raises:
         ConformanceError: it could not be carried out.
     """
+    if options.script is not None and not options.script.absolute().parent.is_dir():
+        raise UsageError(
+            f"writing the script to {options.script}: its folder does not exist; make it, or name another file"
+        )
     root = find_root(options.root, [options.case])
     selection = find_selection(root, [options.case])
     if len(selection.cases) != 1:

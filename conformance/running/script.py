@@ -37,13 +37,18 @@ def compose_script(
     static, keys = _passed(case, record)
     sources = {name: source for part in parts for name, source in part.sources.items()}
     sigma = {name: estimate.sigma for name, estimate in estimation.quantities.items() if estimate.sigma is not None}
-    head = [
-        '"""Reproduces one case without the project that it comes from; needs jax, torch and numpy.',
-        "",
+    about = [
         f"case            {case.id} (content {case.content_hash[:16]})",
         f"placement       {record.placement}",
         f"implementation  {record.implementation}",
         f"verdict         {record.verdict}" + (f" ({record.cause})" if record.cause else ""),
+        "",
+        "It compares numbers; a contract is not looked at here.",
+    ]
+    head = [
+        '"""Reproduces one case without the project that it comes from; needs jax, torch and numpy.',
+        "",
+        *(line.replace("\\", "\\\\").replace('"', '\\"') for line in about),
         '"""',
         inspect.getsource(standalone).partition('"""\n')[2],
         "",

@@ -14,7 +14,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,22 +98,23 @@ def measure(problem: str, count: int, seed: int) -> tuple[Counts, Counts]:
         for name in ("_bitflip", "_evaluation", "_loading", "_inputs")
     )
     declared = ProblemFolder(ROOT)(problem)
-    function, user = loading.load_function(declared, None)
+    loaded = loading.load_function(declared, None)
     generator = np.random.default_rng([seed, *problem.encode()])
     cases = [draw(problem, generator) for _ in range(count)]
     estimations = oracle_side.load(declared).estimate(cases, CPU, runs=RUNS, seeds=range(count))
-    original = evaluation.JaxImplementation(declared, function, user)
+    original = evaluation.JaxImplementation(declared, loaded)
     arguments = inputs_of.load_arguments(declared, cases[0])
     values = {**arguments.arrays, **arguments.floats, **arguments.static}
-    sites = bitflip.find_sites(function, *inputs_of.build_inputs(declared, values))
+    sites = bitflip.find_sites(loaded.function, *inputs_of.build_inputs(declared, values))
     clean, flipped = Counts(), Counts()
     for case, estimation in zip(cases, estimations, strict=True):
         correct = original.evaluate(case, PLACEMENT, ())
         outputs = {path: leaf.array.astype(np.float64) for path, leaf in leaves(correct.outputs)}
         compare(correct, estimation, outputs, clean)
-        faulty = bitflip.flip_bit(function, bitflip.choose_flip(sites, generator))
+        flip = bitflip.choose_flip(sites, generator)
+        faulty = replace(loaded, function=bitflip.flip_bit(loaded.function, flip))
         compare(
-            evaluation.JaxImplementation(declared, faulty, user).evaluate(case, PLACEMENT, ()),
+            evaluation.JaxImplementation(declared, faulty).evaluate(case, PLACEMENT, ()),
             estimation,
             outputs,
             flipped,

@@ -6,6 +6,7 @@ The limits are the specification's: z is at most 8 everywhere, and its root mean
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,9 +68,9 @@ def test_two_thousand_results_of_short_operands_raise_no_alarm_in_their_own_arit
         for module in ("_evaluation", "_emulation", "_loading")
     )
     problem = ProblemFolder(SHIPPED)(name)
-    function, user = loading.load_function(problem, None)
-    emulated = emulation.emulate(function, getattr(emulation, bits))
-    implementation = evaluation.JaxImplementation(problem, emulated, user)
+    loaded = loading.load_function(problem, None)
+    emulated = replace(loaded, function=emulation.emulate(loaded.function, getattr(emulation, bits)))
+    implementation = evaluation.JaxImplementation(problem, emulated)
     stacks = draw_stacks(name, 2_000, SHAPES, SEED, arithmetic.operand_roundoff)
     tallies = tally_stacks(implementation, sides[1].load(problem), arithmetic, stacks)
     report(name, arithmetic.name, 2_000, tallies)

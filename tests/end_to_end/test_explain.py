@@ -156,7 +156,10 @@ def test_operands_rounded_to_tf32_are_told_as_arithmetic(conformance: Command, t
         ),
         ([LOGISTIC, "--returns", "loss,grads"], "--returns goes with --impl"),
         ([LOGISTIC, "--impl", "missing.py"], "missing.py does not exist"),
-        ([LOGISTIC, "--script", "/nowhere/script.py"], "writing the script to /nowhere/script.py: No such file"),
+        (
+            [LOGISTIC, "--script", "/nowhere/script.py"],
+            "/nowhere/script.py: its folder does not exist",
+        ),
     ],
 )
 def test_a_users_mistake_is_told_in_words(conformance: Command, arguments: list[str], message: str):

@@ -51,7 +51,11 @@ def test_a_failing_case_prints_its_diagnosis_and_no_traceback(tmp_path: Path, wo
     write_root(tmp_path, {"a": "", "b": "wrong"})
     done = run_pytest(tmp_path, *workers)
     assert 1 == done.returncode
-    diagnosis = done.stdout.partition("disagree: double/group/b [cpu-jit]\n")[2].partition("  again: ")[0].splitlines()
+    diagnosis = (
+        done.stdout.partition("disagree (arithmetic): double/group/b [cpu-jit]\n")[2]
+        .partition("  again: ")[0]
+        .splitlines()
+    )
     labels = [line.split()[0] for line in diagnosis]
     assert ["y[1]:", "got", "oracle", "sigma", "z", "limit"] == labels[:6]
     assert "Traceback" not in done.stdout

@@ -89,3 +89,13 @@ def test_a_failed_case_leaves_the_next_one_alone(load, evaluate):
     with pytest.raises(ImplementationFault):
         evaluate(implementation, "jit", x=X[:2], factor=1.0)
     assert np.array_equal(X, evaluate(implementation, "jit").outputs["y"].array)
+
+
+def test_an_exception_whose_text_cannot_be_had_is_told_by_its_type(load, evaluate):
+    implementation = load("""
+        class Silent(Exception):
+            def __str__(self): raise RuntimeError("no")
+        def evaluate(x, factor): raise Silent()
+    """)
+    with pytest.raises(ImplementationFault, match=r"raised Silent: \(its text raised RuntimeError\)"):
+        evaluate(implementation)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.errors import ImplementationFault, LoadError
+from conformance.values.placement import Placement
 
 SCALED = "def evaluate(x, factor):\n    return {'y': x * factor}\n"
 HALVES = np.float32([0.5, 1.0, 2.0])
@@ -159,3 +160,23 @@ def test_a_dotted_module_that_raises_is_reported_by_its_own_lines(side, make_pro
     (tmp_path / "mypkg" / "mod.py").write_text("import no_such_thing\n")
     with pytest.raises(ImplementationFault, match=r"'no_such_thing'\n  at mypkg/mod.py:1 in <module>: import no_such"):
         side.load(problem, "mypkg.mod", None)
+
+
+def test_a_lazy_module_stays_unloaded(load, evaluate):
+    implementation = load(
+        """
+        import importlib.util, sys
+        from pathlib import Path
+        Path(__file__).with_name("never_loaded.py").write_text("raise RuntimeError('loaded')")
+        sys.path.insert(0, str(Path(__file__).parent))
+        spec = importlib.util.find_spec("never_loaded")
+        spec.loader = importlib.util.LazyLoader(spec.loader)
+        lazy = importlib.util.module_from_spec(spec)
+        sys.modules["never_loaded"] = lazy
+        spec.loader.exec_module(lazy)
+        def evaluate(x, factor): return {"y": factor * x}
+    """,
+        contract={"differentiated_with": "jax.value_and_grad"},
+    )
+    found = implementation.check_contract({"x": np.float32([1.0]), "factor": 0.5}, Placement("cpu", "jit"))
+    assert "jax.value_and_grad is never called" in found["differentiated_with"].messages[0]

@@ -132,6 +132,36 @@ KEPT = {
         v, g = jax.value_and_grad(inner)(w)
         return {"loss": v, "grad": g}
     """,
+    "a branch on an input between functions": """
+        one, two = (lambda: jax.value_and_grad(lambda w: k * f(w, x, scale))(w) for k in (1, 2))
+        v, g = jax.lax.cond(x[0, 0] > 0, one, two)
+        return {"loss": v, "grad": g}
+    """,
+    "an accumulator of zeros from an input": """
+        zero = jax.tree.map(lambda p: p * 0, w)
+        v, g = jax.value_and_grad(f)(w, x, scale)
+        return {"loss": v, "grad": zero + g}
+    """,
+    "one call per parameter": """
+        (v, g) = jax.value_and_grad(lambda a: f(jnp.stack([a, w[1]]), x, scale))(w[0])
+        _, h = jax.value_and_grad(lambda b: f(jnp.stack([w[0], b]), x, scale))(w[1])
+        return {"loss": v, "grad": jnp.stack([g, h])}
+    """,
+    "argnums of another integer type": """
+        import numpy as np
+        v, g = jax.value_and_grad(f, argnums=np.int64(0))(w, x, scale)
+        return {"loss": v, "grad": g}
+    """,
+    "a closure that can be called once": """
+        once = iter([x])
+        v, g = jax.value_and_grad(lambda w: f(w, next(once), scale))(w)
+        return {"loss": v, "grad": g}
+    """,
+    "a name of the author's own": """
+        from jax.ad_checkpoint import checkpoint_name
+        v, g = jax.value_and_grad(f)(w, x, scale)
+        return {"loss": checkpoint_name(v, "conformance:weights"), "grad": checkpoint_name(g, "conformance:a:1")}
+    """,
     "a key that was not asked for": """
         v, g = jax.value_and_grad(f)(w, x, scale)
         return {"loss": v, "grad": g, "rows": x.sum()}
@@ -171,7 +201,7 @@ BROKEN = {
     "an input by the predicate of a cond": (
         """
         v, g = jax.value_and_grad(f)(w, x, scale)
-        return {"loss": v, "grad": jax.lax.cond(x[0, 0] > 0, lambda: g, lambda: 2 * g)}
+        return {"loss": v, "grad": jax.lax.cond(x[0, 0] > 0, lambda: g, lambda: jnp.zeros(2))}
         """,
         "grad: an input gets past jax.value_and_grad",
     ),
@@ -195,6 +225,23 @@ BROKEN = {
         """
         v, g = jax.value_and_grad(f)(w, x, scale)
         return {"loss": jnp.float32(float(v)), "grad": jnp.asarray((2 * x.T @ (x @ w)).tolist())}
+        """,
+        "grad: does not come from jax.value_and_grad",
+    ),
+    "a forged mark": (
+        """
+        from jax.ad_checkpoint import checkpoint_name
+        v, g = jax.value_and_grad(f)(w, x, scale)
+        return {"loss": v, "grad": checkpoint_name(2 * scale * x.T @ (x @ w) / 3, "conformance:gradient:999")}
+        """,
+        "grad: does not come from jax.value_and_grad",
+    ),
+    "by hand where the values are real": (
+        """
+        import numpy as np
+        v, g = jax.value_and_grad(f)(w, x, scale)
+        h = 2.00001 * scale * x.T @ (x @ w) / 3
+        return {"loss": v, "grad": h if np.allclose(g, h, 1e-4) else g}
         """,
         "grad: does not come from jax.value_and_grad",
     ),
@@ -223,6 +270,31 @@ UNJUDGED = {
         return {"loss": v, "grad": g}
         """,
         "jax.value_and_grad is called inside shard_map",
+    ),
+    "scaled by the data": (
+        """
+        count = jnp.isfinite(x).sum()
+        v, g = jax.value_and_grad(lambda w: jnp.sum((x @ w) ** 2))(w)
+        return {"loss": v / count, "grad": g / count}
+        """,
+        "grad, loss: what jax.value_and_grad gave is scaled by something that depends on the inputs",
+    ),
+    "the gradient of a surrogate": (
+        """
+        v, _ = jax.value_and_grad(f)(w, x, scale)
+        h = 2 * scale * x.T @ (x @ w) / 3
+        _, g = jax.value_and_grad(lambda w: jnp.vdot(h, w))(w)
+        return {"loss": v, "grad": g}
+        """,
+        "grad: is the gradient of another function than the one whose value is returned",
+    ),
+    "hand gradients as values": (
+        """
+        v, g = jax.value_and_grad(f)(w, x, scale)
+        h = [jax.value_and_grad(lambda w: (2 * scale * x.T @ (x @ w) / 3)[i])(w)[0] for i in range(2)]
+        return {"loss": v, "grad": jnp.stack(h) + 0.5 * g - 0.5 * g}
+        """,
+        "grad: the value that jax.value_and_grad gave is mixed into a gradient",
     ),
     "arithmetic in Python": (
         """
