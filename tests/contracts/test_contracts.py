@@ -64,7 +64,7 @@ BROKEN = {
     "logistic_broken_hand_beside_call": ("differentiated_with", f"grads.b, grads.w, loss: {DROPPED}"),
     "logistic_broken_hand_through_aux": ("differentiated_with", f"grads.b, grads.w: {DROPPED}"),
     "logistic_broken_penalty_by_hand": ("differentiated_with", f"grads.w, loss: {PAST}"),
-    "logistic_broken_zero_times": ("differentiated_with", f"grads.b, grads.w: {PAST}"),
+    "logistic_broken_zero_times": ("differentiated_with", f"grads.b, grads.w: {DROPPED}"),
     "logistic_broken_grad_and_forward": (
         "differentiated_with",
         "grads.b, grads.w: comes from jax.grad; wanted jax.value_and_grad",
