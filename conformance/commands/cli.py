@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from conformance.commands.passthrough import PassThroughCommand
 from conformance.errors import ConformanceError
 from conformance.values.placement import MODES, PLATFORMS, PRECISIONS
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _ROOT = click.option(
     "--root",
@@ -41,6 +44,11 @@ _IMPL = click.option(
 _RETURNS = click.option("--returns", metavar="A,B", help="Names of the parts of the tuple that it returns.")
 
 
+def _timeout(seconds: float, text: str) -> Callable[[Command], Command]:
+    limit = click.FloatRange(min=0, min_open=True)
+    return click.option("--timeout", type=limit, default=seconds, show_default=True, metavar="SECONDS", help=text)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="conformance", message="conformance %(version)s")
 def cli() -> None:
@@ -65,14 +73,7 @@ def cli() -> None:
 )
 @_IMPL
 @_RETURNS
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="What one case may take; then its process is ended.",
-)
+@_timeout(300.0, "What one case may take; then its process is ended.")
 @click.option(
     "--results", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write results as JSON lines."
 )
@@ -102,14 +103,7 @@ def run(context: click.Context, **options: Any) -> None:
     help="Write a script that reproduces the case with jax and torch alone.",
 )
 @click.option("--shrink", is_flag=True, help="Make a failing case small, and print it as a case file.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="What it may take in all; then its process is ended.",
-)
+@_timeout(600.0, "What it may take in all; then its process is ended.")
 @_ROOT
 @click.pass_context
 def explain(context: click.Context, **options: Any) -> None:

@@ -14,6 +14,11 @@ from command_line import ROOT, Command, load_nodes
 HERE = Path(__file__).parent
 CASES = {"logistic": ROOT / "cases" / "logistic_regression", "block": ROOT / "cases" / "residual_mlp_block"}
 FILES = sorted((HERE / "implementations").glob("*.py"))
+SAMPLES = ROOT / "tests" / "contracts" / "implementations"
+RIGHT = [
+    *(file for file in FILES if "_right_" in file.stem),
+    *(SAMPLES / f"block_kept_{name}.py" for name in ("dot_general", "einsum")),
+]
 BLOCK = {
     "documented/single-row",
     "documented/identity-weights",
@@ -87,7 +92,7 @@ def test_a_wrong_implementation_disagrees_where_it_is_wrong_and_nowhere_else(
     assert "Traceback" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if "_right_" in file.stem], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", RIGHT, ids=lambda file: file.stem)
 def test_a_right_implementation_agrees(conformance: Command, file: Path):
     done = verify(conformance, file)
     assert 0 == done.returncode, done.stdout + done.stderr
