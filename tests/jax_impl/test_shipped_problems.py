@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conformance.files.problem_file import ProblemFolder
+from conformance.values.contract import Status
 from conformance.values.placement import Placement
 from conformance.values.problem import Problem
 from conformance.values.signature import load_signature
@@ -50,3 +52,23 @@ def test_the_penalty_has_its_half_leaves_the_intercept_out_and_is_no_mean(mode, 
     bare = regress(mode, [3.0, 4.0], 7.0, [[0.0, 0.0]] * rows, [0.0] * rows, 0.0)
     found = regress(mode, [3.0, 4.0], 7.0, [[0.0, 0.0]] * rows, [0.0] * rows, 0.5)
     assert [float(np.float32(bare[0]) + np.float32(6.25)), [1.5, 2.0], bare[2]] == found
+
+
+def test_the_block_keeps_what_it_should_for_the_backward_pass(side):
+    """R02: B=4, D=3, H=5; the first product, never tanh, the second product or b2."""
+    problem = ProblemFolder(ROOT)("residual_mlp_block")
+    shapes = {"w1": (3, 5), "b1": (5,), "w2": (5, 3), "b2": (3,)}
+    draw = np.random.default_rng(2).normal
+    params = {name: draw(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    inputs = {"params": params, **{name: draw(size=(4, 3)).astype(np.float32) for name in ("x", "y")}}
+    found = side.load(problem, None, None).check_contract(inputs, Placement("cpu", "jit"))
+    assert {Status.KEPT} == {finding.status for finding in found.values()}
+    evidence = found["checkpoint"].evidence
+    assert [
+        ("dot_general", [4, 5], 80),
+        ("input params.b1", [5], 20),
+        ("input params.w2", [5, 3], 60),
+        ("input x", [4, 3], 48),
+        ("mul", [4, 3], 48),
+    ] == sorted((tensor["origin"], tensor["shape"], tensor["bytes"]) for tensor in evidence["residuals"])
+    assert [[4, 5], [4, 3]] == [tensor["shape"] for tensor in evidence["saved_by_policy"]]

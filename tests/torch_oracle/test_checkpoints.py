@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance.errors import OracleFault
@@ -18,6 +19,30 @@ def test_the_block_keeps_its_two_matrix_products_and_computes_tanh_again(
     assert {"aten.mm": 2} == estimation.saved
     assert estimation.recomputed["aten.tanh"] >= 1
     assert not {"aten.mm", "aten.bmm"} & set(estimation.recomputed)
+
+
+def test_the_tensors_that_stay_alive_for_the_backward_pass_are_told(
+    block: Any, make_block_case: Any, estimate_one: Any
+) -> None:
+    """R02: the region's inputs, its two products, and the one value of the squared error; no result of tanh."""
+    kept = estimate_one(block, make_block_case(0, (4, 3, 5))).kept
+    assert [
+        ("dot_general", (4, 3), True),
+        ("dot_general", (4, 5), True),
+        ("input params.b1", (5,), False),
+        ("input params.b2", (3,), False),
+        ("input params.w1", (3, 5), False),
+        ("input params.w2", (5, 3), False),
+        ("input x", (4, 3), False),
+        ("sub", (4, 3), False),
+    ] == sorted((tensor.origin, tensor.shape, tensor.by_policy) for tensor in kept)
+    assert {8 * int(np.prod(tensor.shape)) for tensor in kept} == {tensor.bytes for tensor in kept}
+
+
+def test_without_a_checkpoint_everything_is_kept_and_nothing_by_policy(estimate_body: Any) -> None:
+    kept = estimate_body("loss = (torch.tanh(x @ x.mT) ** 2).sum((-2, -1))", X).kept
+    assert "tanh" in {tensor.origin for tensor in kept}
+    assert not any(tensor.by_policy for tensor in kept)
 
 
 def test_the_logits_product_is_saved_and_the_rest_recomputed(
