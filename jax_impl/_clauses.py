@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 
 from conformance.values.contract import Finding, Status
+from conformance.values.tree import leaves
 
 from ._graph import build_graph
 from ._provenance import FACTOR, INPUT, Labels, Unjudged
 from ._rematerialisation import Rematerialisation, probe
-from ._tracing import Traced
+from ._tracing import TRACED, Subject, Traced
 from ._versions import KNOWN_PRIMITIVES
 from ._watching import GRADIENT, OTHER, VALUE, Call
 
@@ -22,20 +23,23 @@ _GRADIENTS = "grad"
 """An output is a gradient where a part of its path begins so."""
 
 
-def judge_origins(traced: Traced, declared: Set[str], early: tuple[str, ...]) -> Finding:
+def judge_origins(traced: Traced, subject: Subject) -> Finding:
     """The clause ``differentiated_with``: every output comes from ``jax.value_and_grad``, and from nothing beside it.
 
-    `declared` are the problem's own outputs. A gradient, as an output is named, must come from the gradients; every
-    other output from either.
+    A gradient, as an output is named, must come from the gradients; every other output from either.
     """
+    declared = {path for path, _ in leaves(subject.problem.outputs)}
     called = any(call.interface == _WANTED for call in traced.calls.values())
     evidence = {
         "how": traced.how,
         "calls": [call.interface for call in traced.calls.values()],
         "outputs": {path: _name(labels) for path, labels in traced.origins.items()},
     }
-    if not called and early:
-        modules = ", ".join(early)
+    if not called and subject.made_at_load and traced.how != TRACED:
+        message = f"{_WANTED} was called while the module was loaded, and what it gave there cannot be looked into"
+        return Finding(Status.NOT_PROVEN, (message,), evidence)
+    if not called and subject.early:
+        modules = ", ".join(subject.early)
         message = f"{modules} was imported before {_WANTED} could be watched; use conformance run, which starts afresh"
         return Finding(Status.NOT_PROVEN, (message,), evidence)
     broken: dict[str, list[str]] = {}

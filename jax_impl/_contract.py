@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import jax
 
 from conformance.values.contract import CHECKPOINT, DIFFERENTIATED_WITH, INPUTS_UNCHANGED, Finding, Status
-from conformance.values.tree import leaves
 
 from ._clauses import judge_checkpoint, judge_origins
 from ._compilation import freeze, outline_of
@@ -45,14 +44,16 @@ class ContractChecker:
         contract = self._subject.problem.contract
         findings: dict[str, Finding] = {}
         static = tuple(arguments.floats)
-        declared = {path for path, _ in leaves(self._subject.problem.outputs)}
         if contract.get(DIFFERENTIATED_WITH) or contract.get(CHECKPOINT):
-            traced = _guard(lambda: trace_function(self._subject, arguments))
+            unknown = find_unknown()
+            traced = (
+                Finding(Status.NOT_PROVEN, (unknown,))
+                if unknown
+                else _guard(lambda: trace_function(self._subject, arguments))
+            )
             static = static if isinstance(traced, Finding) else traced.static
             if contract.get(DIFFERENTIATED_WITH):
-                findings[DIFFERENTIATED_WITH] = _judge(
-                    traced, lambda found: judge_origins(found, declared, self._subject.early)
-                )
+                findings[DIFFERENTIATED_WITH] = _judge(traced, lambda found: judge_origins(found, self._subject))
             if contract.get(CHECKPOINT):
                 clause = contract[CHECKPOINT]
                 findings[CHECKPOINT] = _judge(traced, lambda found: judge_checkpoint(found, clause))
@@ -67,9 +68,6 @@ def _judge(traced: Traced | Finding, judge: Callable[[Traced], Finding]) -> Find
 
 def _guard(check: Callable[[], _T]) -> _T | Finding:
     """What `check` gives; where it cannot judge, or fails itself, that is never the implementation's fault."""
-    unknown = find_unknown()
-    if unknown:
-        return Finding(Status.NOT_PROVEN, (unknown,))
     try:
         return check()
     except Unjudged as error:

@@ -34,7 +34,13 @@ class JaxImplementation:
     """One function under test, and the programs that were compiled from it."""
 
     def __init__(
-        self, problem: Problem, loaded: Loaded, returns: Sequence[str] | None = None, early: tuple[str, ...] = ()
+        self,
+        problem: Problem,
+        loaded: Loaded,
+        returns: Sequence[str] | None = None,
+        early: tuple[str, ...] = (),
+        *,
+        made_at_load: bool = False,
     ) -> None:
         self._problem = problem
         self._loaded = loaded
@@ -42,7 +48,7 @@ class JaxImplementation:
         function = _name_parts(loaded.function, returns) if returns else loaded.function
         self._compiler = Compiler(problem, function)
         self._wide_compiler = Compiler(problem, widen(function))
-        self._contract = ContractChecker(Subject(problem, function, early))
+        self._contract = ContractChecker(Subject(problem, function, early, made_at_load))
 
     def write_script(self, placement: Placement) -> ScriptPart:
         """The part of a stand-alone script that runs this function, with the sources of its author's modules."""

@@ -38,9 +38,12 @@ class JaxSide:
             self.start("cpu")
         from ._evaluation import JaxImplementation
         from ._loading import find_early, load_function
-        from ._watching import watchable
+        from ._watching import made, watchable
 
         before = frozenset(sys.modules)
+        count = made["value_and_grad"]
         with watchable():
             loaded = load_function(problem, source)
-        return JaxImplementation(problem, loaded, tuple(returns) if returns else None, find_early(loaded, before))
+        made_at_load = made["value_and_grad"] > count
+        named = tuple(returns) if returns else None
+        return JaxImplementation(problem, loaded, named, find_early(loaded, before), made_at_load=made_at_load)

@@ -15,8 +15,9 @@ from conformance.values.problem import Problem
 from ._compilation import choose_static
 from ._inputs import Arguments, build_inputs
 from ._provenance import Labels, Unjudged, find_marks, follow_marks
-from ._watching import Call, watch
+from ._watching import Call, Watch, watch
 
+TRACED = "traced"
 _SEEDS = (1, 2)
 """Of the two sets of random constants that an untraceable function is handed."""
 
@@ -37,11 +38,16 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A function under test; `early` names modules of its author that were imported before they could be watched."""
+    """A function under test.
+
+    `early` names modules of its author that were imported before they could be watched; `made_at_load` tells that
+    ``jax.value_and_grad`` was called while its module was loaded.
+    """
 
     problem: Problem
     function: Callable[..., Any]
     early: tuple[str, ...] = ()
+    made_at_load: bool = False
 
 
 def trace_function(subject: Subject, arguments: Arguments) -> Traced:
@@ -55,7 +61,7 @@ def trace_function(subject: Subject, arguments: Arguments) -> Traced:
             program, paths, calls = _trace_program(subject, arguments, static)
         except (Exception, SystemExit):  # noqa: S112 - the next choice has more floats static, and after the last it is run
             continue
-        return Traced(dict(zip(paths, follow_marks(program), strict=True)), calls, static, "traced")
+        return Traced(dict(zip(paths, follow_marks(program), strict=True)), calls, static, TRACED)
     try:
         return _run_with_constants(subject, arguments)
     except Unjudged:
@@ -103,17 +109,20 @@ def _run_with_constants(subject: Subject, arguments: Arguments) -> Traced:
     runs: list[dict[str, np.ndarray[Any, Any]]] = []
     handed: list[list[tuple[str, int, Any]]] = []
     calls: Mapping[int, Call] = {}
-    values = {**arguments.arrays, **arguments.floats, **arguments.static}
-    names = {id(value): path for path, value in arguments.arrays.items()}
+
+    def run(constants: np.random.Generator | None) -> tuple[dict[str, np.ndarray[Any, Any]], Watch]:
+        arrays = {path: value.copy() for path, value in arguments.arrays.items()}  # it may donate them
+        inputs = build_inputs(subject.problem, {**arrays, **arguments.floats, **arguments.static})
+        with watch({id(value): path for path, value in arrays.items()}, constants) as seen:
+            return _flatten(subject.function(*inputs)), seen
+
     for seed in _SEEDS:
-        with watch(names, np.random.default_rng(seed)) as seen:
-            outputs = subject.function(*build_inputs(subject.problem, values))
-        runs.append(_flatten(outputs))
+        outputs, seen = run(np.random.default_rng(seed))
+        runs.append(outputs)
         handed.append(seen.handed)
         calls = seen.calls
     origins: dict[str, Labels] = {}
-    with watch(names) as seen:
-        real = _flatten(subject.function(*build_inputs(subject.problem, values)))
+    real, seen = run(None)
     for path, leaf in runs[-1].items():
         same = [(kind, number) for kind, number, constant in handed[-1] if _same_bits(constant, leaf)]
         # A function that looks at the values may hand back something else where they are real.

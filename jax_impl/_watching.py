@@ -14,6 +14,7 @@ import inspect
 import itertools
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -100,6 +101,8 @@ def read_mark(equation: core.JaxprEqn) -> tuple[str, int] | None:
     return kind, int(number)
 
 
+made: Counter[str] = Counter()
+"""How often each function was called while it was replaced, to make another one."""
 _watches: list[Watch] = []
 _numbers = itertools.count()
 """Calls are numbered across all watches, so that a program which JAX kept from an earlier one is told by its marks."""
@@ -151,6 +154,7 @@ def _watched(name: str) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def transform(*args: Any, **kwargs: Any) -> Any:
+        made[name] += 1
         inner = original(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()

@@ -71,6 +71,22 @@ def test_work_on_a_copy_is_no_change(load: Any, body: str):
     assert (Status.KEPT, {"called": "eagerly", "leaves": 5}) == (found.status, dict(found.evidence))
 
 
+def test_a_donation_of_what_cannot_be_traced_is_seen(load: Any):
+    body = "jax.jit(lambda w: w + float(1), donate_argnums=0)(params['w']); float(params['layers'][0]['b'])"
+    problem = {**PROBLEM, "contract": {"inputs_unchanged": True, "differentiated_with": "jax.value_and_grad"}}
+    code = "import jax, jax.numpy as jnp\n\ndef evaluate(params, key, scale):\n    " + body
+    implementation = load(code + '\n    return {"y": 1.0 * jnp.ones(2)}\n', **problem)
+    found = implementation.check_contract(INPUTS, Placement("cpu", "jit"))
+    assert "params.w: its buffer was donated or deleted" in found["inputs_unchanged"].messages
+
+
+def test_an_unknown_jax_still_has_its_inputs_looked_after(load: Any, monkeypatch: Any):
+    import jax
+
+    monkeypatch.setattr(jax, "__version_info__", (0, 99, 0))
+    assert Status.BROKEN == check(load, "del params['w']").status
+
+
 def test_what_cannot_be_called_eagerly_is_not_proven(load: Any):
     found = check(load, "if not isinstance(params['w'], jax.core.Tracer): raise ValueError('jit only')")
     assert Status.NOT_PROVEN == found.status

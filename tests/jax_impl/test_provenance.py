@@ -328,6 +328,19 @@ def test_a_jitted_function_that_was_called_while_its_module_was_loaded_is_still_
         assert Status.KEPT == found.status, found
 
 
+def test_a_program_that_was_compiled_while_its_module_was_loaded_is_never_blamed(load: Any):
+    code = """
+        import jax, jax.numpy as jnp
+        g = jax.jit(jax.value_and_grad(lambda w, x: 0.5 * jnp.mean((x @ w) ** 2)))
+        compiled = g.lower(jnp.ones(2), jnp.ones((3, 2))).compile()
+        def evaluate(w, x, scale):
+            return dict(zip(("loss", "grad"), compiled(w, x)))
+    """
+    found = load(code, **PROBLEM).check_contract(INPUTS, Placement("cpu", "eager"))["differentiated_with"]
+    assert Status.NOT_PROVEN == found.status, found
+    assert "jax.value_and_grad was called while the module was loaded" in found.messages[0]
+
+
 def load_module(
     side: Any, make_problem: Any, tmp_path: Path, monkeypatch: Any, *, early: bool
 ) -> Mapping[str, Finding]:
