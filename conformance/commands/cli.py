@@ -1,4 +1,4 @@
-"""The command line: ``conformance run``, ``explain``, ``validate``, ``compare`` and ``doctor``."""
+"""The command line: ``conformance run``, ``explain``, ``validate``, ``new``, ``compare`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -129,6 +129,19 @@ def validate(context: click.Context, paths: tuple[str, ...], root: Path | None) 
     validation = check(find_root(root), paths)
     click.echo(validation.render())
     context.exit(validation.exit_code)
+
+
+@cli.command(short_help="Write a case file to begin with.")
+@click.argument("problem", metavar="PROBLEM")
+@click.argument("name", metavar="NAME")
+@click.option("--dims", default="", metavar="N=4,D=2", help="Sizes of its dimensions. [default: 2, where allowed]")
+@_ROOT
+@click.pass_context
+def new(context: click.Context, problem: str, name: str, dims: str, root: Path | None) -> None:
+    """Write cases/PROBLEM/NAME.json: one valid case whose numbers wait to be replaced. Runs no code."""
+    from conformance.commands.new import execute
+
+    context.exit(execute(problem, name, dims, root))
 
 
 @cli.command()
