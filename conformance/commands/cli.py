@@ -1,4 +1,4 @@
-"""The command line: ``conformance run``, ``explain``, ``validate``, ``new``, ``compare`` and ``doctor``."""
+"""The command line: ``conformance run``, ``explain``, ``validate``, ``new``, ``bless``, ``compare`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -142,6 +142,21 @@ def new(context: click.Context, problem: str, name: str, dims: str, root: Path |
     from conformance.commands.new import execute
 
     context.exit(execute(problem, name, dims, root))
+
+
+@cli.command(short_help="Fill in expected values from the oracle.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--force", is_flag=True, help="Change documented and reported values too.")
+@_ROOT
+@click.pass_context
+def bless(context: click.Context, paths: tuple[str, ...], root: Path | None, *, force: bool) -> None:
+    """Fill in, or refresh, `expected` of each case from the oracle's float64 value at the file's rounding.
+
+    Nothing else in a file changes. The root's oracles are run. Exit 1 where a documented value differs and was left.
+    """
+    from conformance.commands.bless import execute
+
+    context.exit(execute(paths, root, force=force))
 
 
 @cli.command()

@@ -27,6 +27,11 @@ def render_case_file(case: Case, why: str) -> str:
     return _render(node, 0) + "\n"
 
 
+def render_values(node: Any, indent: int) -> str:
+    """A tree of NumPy arrays, or of numbers as `Numbers`, on one line where it fits, else indented from `indent` on."""
+    return _render(node, indent)
+
+
 def _told(case: Case) -> dict[str, Any]:
     return {
         **({"uninformative": sorted(case.uninformative)} if case.uninformative else {}),
@@ -36,14 +41,15 @@ def _told(case: Case) -> dict[str, Any]:
 
 def _to_json(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray | np.generic):
-        return _Numbers(_shorten(leaf) if leaf.ndim == 0 else _nested(leaf))
+        return Numbers(_shorten(leaf) if leaf.ndim == 0 else _nested(leaf))
     return leaf
 
 
-class _Numbers:
+class Numbers:
     """An array's numbers, written out."""
 
     def __init__(self, text: str) -> None:
+        """The numbers that `text` holds."""
         self.text = text
 
 
@@ -59,7 +65,7 @@ def _shorten(number: Any) -> str:
 
 
 def _render(node: Any, indent: int) -> str:
-    if isinstance(node, _Numbers):
+    if isinstance(node, Numbers):
         return node.text
     inner = " " * (indent + 2)
     if is_mapping(node):

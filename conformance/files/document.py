@@ -58,6 +58,14 @@ class Document:
         """A fault of the key that is the last step of `path`."""
         return FileFault(show(self.file), *self._positions.of_key(path), render_path(path), message)
 
+    def span(self, path: JsonPath) -> tuple[int, int]:
+        """Where the value at `path` begins and ends, in bytes of the text in UTF-8."""
+        return self._positions.span(path)
+
+    def key_span(self, path: JsonPath) -> tuple[int, int]:
+        """Where the last key on the way to `path` begins, and where its value ends, in bytes of the text in UTF-8."""
+        return self._positions.key_span(path)
+
     def literal(self, path: JsonPath) -> str:
         """The value at `path` as it is written."""
         return self._positions.literal(path)

@@ -110,6 +110,16 @@ class Positions:
         node = self._node(path)
         return self._data[node.start_byte : node.end_byte].decode()
 
+    def span(self, path: JsonPath) -> tuple[int, int]:
+        """Where the value at `path` begins and ends, in bytes of the text in UTF-8."""
+        node = self._node(path)
+        return node.start_byte, node.end_byte
+
+    def key_span(self, path: JsonPath) -> tuple[int, int]:
+        """Where the last key on the way to `path` begins, and where its value ends, in bytes of the text in UTF-8."""
+        pair = self._pairs(path[:-1])[str(path[-1])][-1]
+        return pair.start_byte, pair.end_byte
+
     def _start(self, node: Node) -> tuple[int, int]:
         row, width = node.start_point
         return row + 1, len(self._data[node.start_byte - width : node.start_byte].decode()) + 1
