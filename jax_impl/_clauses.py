@@ -159,7 +159,7 @@ def _find_faults(found: Rematerialisation, clause: Mapping[str, Any]) -> Iterato
         if found.forward[name] != number:
             yield f"found {found.forward[name]} {name} in the forward pass; wanted exactly {number}"
         if found.recomputed[name]:
-            yield f"{name} is computed again in the backward pass ({found.recomputed[name]} times); wanted it kept"
+            yield f"{name} is computed again in the backward pass, {found.recomputed[name]} of it; wanted it kept"
     for name in clause.get("recomputes", []):
         for tensor in found.leaked[name][:1]:
             made = "the result" if tensor.origin == name else f"what {tensor.origin} made of the result"

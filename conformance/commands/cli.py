@@ -36,6 +36,12 @@ _PLATFORM = click.option(
     show_default=True,
     callback=_name_platform,
 )
+_DATA_ROOT = click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder that holds cases/; by default the nearest one upward.",
+)
 _IMPL = click.option(
     "--impl",
     metavar="FILE|MODULE[:NAME]",
@@ -119,7 +125,7 @@ def explain(context: click.Context, **options: Any) -> None:
 
 @cli.command(short_help="Check case files and problem files.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@_ROOT
+@_DATA_ROOT
 @click.pass_context
 def validate(context: click.Context, paths: tuple[str, ...], root: Path | None) -> None:
     """Check case files and problem files: a line per fault, exit 2 if there is any. Runs no code."""
@@ -135,7 +141,7 @@ def validate(context: click.Context, paths: tuple[str, ...], root: Path | None) 
 @click.argument("problem", metavar="PROBLEM")
 @click.argument("name", metavar="NAME")
 @click.option("--dims", default="", metavar="N=4,D=2", help="Sizes of its dimensions. [default: 2, where allowed]")
-@_ROOT
+@_DATA_ROOT
 @click.pass_context
 def new(context: click.Context, problem: str, name: str, dims: str, root: Path | None) -> None:
     """Write cases/PROBLEM/NAME.json: one valid case whose numbers wait to be replaced. Runs no code."""

@@ -29,9 +29,11 @@ def execute(paths: Sequence[Path]) -> int:
     diagnoses = Diagnoses(results.header.get("again", ()))
     for record in results.records:
         if record.verdict is not Verdict.AGREE:
-            click.echo(diagnoses.render(record))
-    if diagnoses.ends_in_list:
-        click.echo()
+            told = diagnoses.render(record)
+            if told is not None:
+                click.echo(f"{told}\n")
+    for line in diagnoses.render_rest():
+        click.echo(f"{line}\n")
     if results.records:
         click.echo(render_table(results.records, colour=sys.stdout.isatty()) + "\n")
     unresolved = find_unresolved(results.records)

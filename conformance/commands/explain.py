@@ -102,7 +102,7 @@ def _tell_extras(record: Record, options: ExplainOptions) -> None:
             except OSError as error:
                 where = f"writing the script to {options.script}"
                 raise UsageError(f"{where}: {error.strerror}; name another file") from None
-            click.echo(f"\nscript: {options.script} reproduces the case with jax and torch alone")
+            click.echo(f"\nscript: {options.script} compares the numbers with jax and torch alone")
         else:
             click.echo(f"\nscript: not written: {made['failure']}")
     if options.shrink:

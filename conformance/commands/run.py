@@ -95,11 +95,13 @@ def execute(options: RunOptions) -> int:
             if writer is not None:
                 writer.write_record(record)
             if record.verdict is not Verdict.AGREE:
-                click.echo(diagnoses.render(record))
+                told = diagnoses.render(record)
+                if told is not None:
+                    click.echo(f"{told}\n")
 
         outcome = supervise(plan, on_header, on_record)
-    if diagnoses.ends_in_list:
-        click.echo()
+    for line in diagnoses.render_rest():
+        click.echo(f"{line}\n")
     if writer is not None:
         counts = {"collected": len(outcome.planned), "reported": len(outcome.records)}
         writer.write_footer({**counts, "stopped": outcome.enough, "interrupted": outcome.interrupted})

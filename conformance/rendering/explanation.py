@@ -200,7 +200,7 @@ def _render_opinion(opinion: Mapping[str, Any]) -> Iterator[str]:
         return
     for name, told in opinion["gradients"].items():
         if not told["known"]:
-            yield f"  {name}: no opinion: the loss is not finite near any of {told['elements']} elements"
+            yield f"  {name}: no opinion: the loss is not finite near any of {_count(told['elements'])}"
             continue
         where = element(name, told["index"])
         apart = abs(told["gradient"] - told["difference"])
@@ -212,9 +212,13 @@ def _render_opinion(opinion: Mapping[str, Any]) -> Iterator[str]:
             )
         else:
             yield (
-                f"  {name}: {told['elements']} elements equal the finite differences of the oracle's own loss; "
+                f"  {name}: {_count(told['elements'])} equal the finite differences of the oracle's own loss; "
                 f"the worst, {where}, is {apart:.1e} away (error {told['error']:.1e})"
             )
+
+
+def _count(elements: int) -> str:
+    return f"{elements} element{'' if elements == 1 else 's'}"
 
 
 def _draw(table: Table) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from conformance.results.record import Record
-from conformance.values.verdict import Cause, Fault
+from conformance.values.verdict import Cause, Fault, Verdict
+
+_NUMBER = re.compile(r"\d+")
 
 
 def element(quantity: str, index: Sequence[int]) -> str:
@@ -16,27 +19,32 @@ def element(quantity: str, index: Sequence[int]) -> str:
 
 
 class Diagnoses:
-    """The diagnoses of a run one after the other; a contract that is broken alike in many cases is told once."""
+    """The diagnoses of a run one after the other; what goes wrong alike in many cases is told in full once."""
 
     def __init__(self, again: Sequence[str] = ()) -> None:
         """Nothing told yet; `again` are the options that the run was given."""
         self._again = again
-        self._told: dict[Any, str] = {}
-        self.ends_in_list = False
-        """Whether an empty line is still wanted after the last one."""
+        self._alike: dict[Any, list[str]] = {}
 
-    def render(self, record: Record) -> str:
-        """The diagnosis of a record that does not agree, with an empty line; or one line, as was told of another."""
+    def render(self, record: Record) -> str | None:
+        """The diagnosis of a record that does not agree; None where the same was told of another."""
+        alike = all((fault.clause or fault.verdict is Verdict.ERROR) and not fault.detail for fault in record.faults)
+        if not alike:
+            return render_failure(record, self._again)
         name = f"{record.case} [{record.placement}]"
-        if all(fault.clause and not fault.detail for fault in record.faults):
-            faults = tuple((fault.clause, fault.quantity, fault.message) for fault in record.faults)
-            first = self._told.setdefault((record.problem, faults), name)
-            self.ends_in_list = first != name
-            if self.ends_in_list:
-                clauses = ", ".join(dict.fromkeys(str(fault.clause) for fault in record.faults))
-                return f"{record.verdict}: {name}: clause {clauses}, as told of {first}"
-        self.ends_in_list = False
-        return render_failure(record, self._again) + "\n"
+        # Shapes and line numbers differ from case to case.
+        said = tuple((fault.clause, fault.quantity, _NUMBER.sub("#", fault.message)) for fault in record.faults)
+        names = self._alike.setdefault((record.problem, record.placement.mode if _is_error(record) else "", said), [])
+        names.append(name)
+        return render_failure(record, self._again) if len(names) == 1 else None
+
+    def render_rest(self) -> list[str]:
+        """A line for each diagnosis that holds for more cases than the one that it was told of."""
+        return [f"likewise, as {first}: {', '.join(others)}" for first, *others in self._alike.values() if others]
+
+
+def _is_error(record: Record) -> bool:
+    return record.verdict is Verdict.ERROR
 
 
 def render_failure(record: Record, again: Sequence[str] = ()) -> str:

@@ -24,7 +24,7 @@ _COLOURS = {
     Verdict.CONTRACT_BROKEN: "red",
     Verdict.NOT_PROVEN: "yellow",
 }
-_WIDTH = 120
+_UNLIMITED = 10_000
 
 
 def render_header(header: Mapping[str, Any]) -> str:
@@ -38,8 +38,11 @@ def render_header(header: Mapping[str, Any]) -> str:
     return " · ".join([place, f"precision {header.get('precision', '?')}", *versions])
 
 
-def render_table(records: Sequence[Record], width: int = _WIDTH, colour: bool = False) -> str:
-    """A row per case, a column per mode with the largest z there, or with the verdict where it does not agree."""
+def render_table(records: Sequence[Record], colour: bool = False) -> str:
+    """A row per case, a column per mode with the largest z there, behind the cause or verdict where it does not agree.
+
+    Nothing is cut off: a narrow terminal wraps its lines.
+    """
     placements = _placements(records)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("case", no_wrap=True)
@@ -53,9 +56,8 @@ def render_table(records: Sequence[Record], width: int = _WIDTH, colour: bool = 
     for case, row in cells.items():
         cell = [_cell(row.get(placement)) for placement in placements]
         table.add_row(case, *cell, _digits(row.values()), _worst(row.values()))
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, color_system="auto" if colour else None, highlight=False
-    )
+    system = "auto" if colour else None
+    console = Console(file=io.StringIO(), width=_UNLIMITED, force_terminal=colour, color_system=system, highlight=False)
     with console.capture() as capture:
         console.print(table)
     return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
@@ -74,8 +76,7 @@ def _cell(record: Record | None) -> Text:
         return Text(z or "agree", style="green")
     if record.verdict is Verdict.CONTRACT_BROKEN:
         z = ""  # the numbers are not what is wrong
-    cause = f" ({record.cause})" if record.cause else ""
-    return Text(f"{record.verdict}{cause} {z}".rstrip(), style=_COLOURS[record.verdict])
+    return Text(f"{record.cause or record.verdict} {z}".rstrip(), style=_COLOURS[record.verdict])
 
 
 def _digits(records: Iterable[Record]) -> str:
@@ -123,7 +124,7 @@ def _count(number: int, word: str) -> str:
 def render_unresolved(unresolved: Iterable[str]) -> list[str]:
     """A line for each quantity that no case of a run resolves."""
     return [
-        f"not proven: no case resolves {text}: fewer than 2 digits in every case, so any small answer would pass. "
-        "Add a case that resolves it, or declare it uninformative in its cases."
+        f"not proven: no case that was run resolves {text}: fewer than 2 digits in each, so any small answer would "
+        "pass. Add a case that resolves it, or declare it uninformative in its cases."
         for text in unresolved
     ]

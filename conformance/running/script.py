@@ -55,6 +55,7 @@ def compose_script(
         "# Inputs: one row, or three of a batch.",
         f"ROWS = [{', '.join(_literal(dict(row), 0) for row in rows)}]",
         f"STATIC = {static!r}",
+        f"NOTE = {_note(record)!r}",
         f"KEYS = {keys!r}",
         "# The standard deviation of each quantity's rounding errors, as the oracle estimated it.",
         f"SIGMA = {_literal(sigma, 0)}",
@@ -66,10 +67,17 @@ def compose_script(
     tail = [
         "",
         'if __name__ == "__main__":',
-        f"    sys.exit(report(run_implementation(ROWS, STATIC, KEYS), run_oracle(ROWS[{own}]), SIGMA, {LIMIT!r}))",
+        f"    got, value = run_implementation(ROWS, STATIC, KEYS), run_oracle(ROWS[{own}])",
+        f"    sys.exit(report(got, value, SIGMA, {LIMIT!r}, NOTE))",
         "",
     ]
     return "\n".join([*head, *(f"\n{part.code}" for part in parts), *tail])
+
+
+def _note(record: Record) -> str:
+    """What the script cannot show of a record."""
+    broken = sorted({fault.clause for fault in record.faults if fault.clause})
+    return f"not looked at here, but found: {', '.join(broken)} of the contract" if broken else ""
 
 
 def _passed(case: Case, record: Record) -> tuple[list[str], list[str]]:

@@ -44,16 +44,23 @@ class Shrunk:
 
 @dataclass(frozen=True, slots=True)
 class _Likeness:
-    """What makes two failures the same: verdict, cause and broken clauses."""
+    """What makes two failures the same: verdict, cause, broken clauses, and what can be told right from wrong."""
 
     verdict: Verdict
     cause: Cause | None
     clauses: frozenset[str]
+    resolved: frozenset[str]
 
     @classmethod
     def of(cls, record: Record) -> _Likeness:
         broken = (fault.clause for fault in record.faults if fault.verdict is Verdict.CONTRACT_BROKEN)
-        return cls(record.verdict, record.cause, frozenset(clause for clause in broken if clause))
+        resolved = frozenset(name for name, quantity in record.quantities.items() if quantity.resolved)
+        return cls(record.verdict, record.cause, frozenset(clause for clause in broken if clause), resolved)
+
+    def is_kept_by(self, other: _Likeness) -> bool:
+        """Whether `other` is the same failure, of a case that tells as much."""
+        same = (other.verdict, other.cause, other.clauses) == (self.verdict, self.cause, self.clauses)
+        return same and self.resolved <= other.resolved
 
 
 def shrink(case: Case, record: Record, run: Callable[[Case], Record], *, most: int = MOST) -> Shrunk:
@@ -96,7 +103,7 @@ class _Search:
             return False
         self.tried += 1
         record = self.run(loaded)
-        if _Likeness.of(record) != self.likeness:
+        if not self.likeness.is_kept_by(_Likeness.of(record)):
             return False
         self.best, self.record = loaded, record
         return True

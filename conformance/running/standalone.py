@@ -88,8 +88,8 @@ def provide_annotations() -> None:
         sys.modules["jaxtyping"] = module
 
 
-def report(got: Mapping[str, Any], value: Mapping[str, Any], sigma: Mapping[str, Any], limit: float) -> int:
-    """1 where an element's z is above the limit, else 0, after all of them were printed; of a large array the worst."""
+def report(got: Mapping[str, Any], value: Mapping[str, Any], sigma: Mapping[str, Any], limit: float, note: str) -> int:
+    """1 where an element's z is above the limit, else 0, after all were printed, of a large array the worst."""
     wrong = 0
     for quantity, expected in value.items():
         if quantity not in got or np.shape(got[quantity]) != np.shape(expected):
@@ -110,4 +110,6 @@ def report(got: Mapping[str, Any], value: Mapping[str, Any], sigma: Mapping[str,
                 f"sigma {spread[index]:<10.3g} z {z[index]:.3g}"
             )
     print(f"{wrong} wrong (z above {limit:g})" if wrong else f"all agree (z up to {limit:g})")
+    if note:
+        print(note)
     return 1 if wrong else 0

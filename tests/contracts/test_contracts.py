@@ -36,7 +36,7 @@ BROKEN = {
     "block_broken_nothing_saveable": (
         "checkpoint",
         "found another policy than dots_saveable: nothing_saveable does not save dot_general",
-        "dot_general is computed again in the backward pass (1 times); wanted it kept",
+        "dot_general is computed again in the backward pass, 1 of it; wanted it kept",
     ),
     "block_broken_everything_saveable": (
         "checkpoint",

@@ -114,7 +114,7 @@ def test_an_oracle_whose_gradient_is_not_its_loss_s_is_found_out(conformance: Co
     assert 1 == done.returncode, done.stdout + done.stderr
     assert f"disagree (oracle): {LOGISTIC}" in done.stdout
     assert "grads.w: 2 of 2 elements are NOT the finite differences of the oracle's own loss" in done.stdout
-    assert "grads.b: 1 elements equal the finite differences" in done.stdout
+    assert "grads.b: 1 element equal the finite differences" in done.stdout
 
 
 def test_a_documented_value_off_in_the_sixth_decimal_is_the_documents_fault(conformance: Command, tmp_path: Path):

@@ -53,6 +53,14 @@ def test_the_problem_that_contributing_adds_is_verified(conformance: Command, tm
     assert "quadratic/written/two-rows" in done.stdout
 
 
+@pytest.mark.skipif(shutil.which("ruff", path=Path(sys.executable).parent) is None, reason="needs ruff")
+def test_the_problem_that_contributing_adds_passes_its_own_lint(tmp_path: Path):
+    write_quadratic(tmp_path)
+    command = [Path(sys.executable).with_name("ruff"), "check", "--config", ROOT / "pyproject.toml", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 0 == done.returncode, done.stdout + done.stderr
+
+
 def test_the_case_that_contributing_adds_is_verified(conformance: Command, tmp_path: Path):
     (tmp_path / "zero.json").write_text(blocks("json")[0])
     assert 0 == conformance("validate", tmp_path / "zero.json").returncode

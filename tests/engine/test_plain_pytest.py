@@ -71,7 +71,7 @@ def test_a_session_that_resolves_a_quantity_by_no_case_is_red(
     write_root(tmp_path, {"a": "unresolved"})
     done = plain_pytest(*workers)
     assert 1 == done.returncode
-    assert "not proven: no case resolves double: y" in done.stdout
+    assert "not proven: no case that was run resolves double: y" in done.stdout
 
 
 def test_a_bad_case_file_is_a_collection_error_with_its_place(plain_pytest: Pytest, tmp_path: Path):

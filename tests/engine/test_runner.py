@@ -83,16 +83,25 @@ def test_a_broken_clause_is_told_message_by_message(verify: Verify):
     assert "  clause inputs_unchanged: y: a key was added\n" in told
 
 
-def test_a_contract_that_is_broken_alike_is_told_once_and_then_in_one_line(verify: Verify):
+@pytest.mark.parametrize("fault", ["broken clause", "raises"])
+def test_what_goes_wrong_alike_is_told_in_full_once(verify: Verify, fault: str):
     diagnoses = Diagnoses()
-    first, second, other = (
-        diagnoses.render(replace(verify(fault), case=f"double/group/{name}"))
-        for fault, name in (("broken clause", "a"), ("broken clause", "b"), ("shape", "c"))
+    first, second, third, other = (
+        diagnoses.render(replace(verify(kind), case=f"double/group/{name}"))
+        for kind, name in ((fault, "a"), (fault, "b"), (fault, "c"), ("shape", "d"))
     )
-    assert "clause inputs_unchanged: x: its values changed" in first
-    told = "contract-broken: double/group/b [cpu-jit]: clause inputs_unchanged, as told of double/group/a [cpu-jit]"
-    assert told == second
-    assert "clause returns: y: found shape" in other
+    assert "double/group/a" in str(first)
+    assert (None, None) == (second, third)
+    assert "clause returns: y: found shape" in str(other)
+    names = (f"double/group/{name} [cpu-jit]" for name in "abc")
+    assert ["likewise, as {}: {}, {}".format(*names)] == diagnoses.render_rest()
+
+
+def test_disagreements_are_each_told_in_full(verify: Verify):
+    diagnoses = Diagnoses()
+    told = [diagnoses.render(replace(verify("wrong"), case=f"double/group/{name}")) for name in "ab"]
+    assert all(text is not None and "z " in text for text in told)
+    assert [] == diagnoses.render_rest()
 
 
 def test_a_clause_that_cannot_be_judged_leaves_the_case_not_proven(verify: Verify):
