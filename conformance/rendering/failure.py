@@ -28,14 +28,8 @@ class Diagnoses:
 
     def render(self, record: Record) -> str | None:
         """The diagnosis of a record that does not agree; None where the same was told of another."""
-        alike = all((fault.clause or fault.verdict is Verdict.ERROR) and not fault.detail for fault in record.faults)
-        if not alike:
-            return render_failure(record, self._again)
-        name = f"{record.case} [{record.placement}]"
-        # Shapes and line numbers differ from case to case.
-        said = tuple((fault.clause, fault.quantity, _NUMBER.sub("#", fault.message)) for fault in record.faults)
-        names = self._alike.setdefault((record.problem, record.placement.mode if _is_error(record) else "", said), [])
-        names.append(name)
+        names = self._alike.setdefault(_outline(record), [])
+        names.append(f"{record.case} [{record.placement}]")
         return render_failure(record, self._again) if len(names) == 1 else None
 
     def render_rest(self) -> list[str]:
@@ -43,8 +37,16 @@ class Diagnoses:
         return [f"likewise, as {first}: {', '.join(others)}" for first, *others in self._alike.values() if others]
 
 
-def _is_error(record: Record) -> bool:
-    return record.verdict is Verdict.ERROR
+def _outline(record: Record) -> Any:
+    """What a diagnosis says, but for what differs from case to case: shapes, line numbers, and figures.
+
+    Figures are told for every case; the modes of a case that disagree in the same quantities share theirs.
+    """
+    if any(fault.detail for fault in record.faults):
+        return record.case, tuple((fault.verdict, fault.quantity, fault.cause, fault.clause) for fault in record.faults)
+    said = tuple((fault.clause, fault.quantity, _NUMBER.sub("#", fault.message)) for fault in record.faults)
+    mode = record.placement.mode if record.verdict is Verdict.ERROR else ""  # its text names the mode
+    return record.problem, mode, said
 
 
 def render_failure(record: Record, again: Sequence[str] = ()) -> str:

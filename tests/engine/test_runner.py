@@ -16,6 +16,7 @@ from conformance.results.record import Record
 from conformance.values.contract import Status
 from conformance.values.estimate import Estimate, Estimation
 from conformance.values.evaluation import Evaluation
+from conformance.values.placement import Placement
 from conformance.values.verdict import Cause, Fault, Verdict
 
 Verify = Callable[..., Record]
@@ -97,11 +98,14 @@ def test_what_goes_wrong_alike_is_told_in_full_once(verify: Verify, fault: str):
     assert ["likewise, as {}: {}, {}".format(*names)] == diagnoses.render_rest()
 
 
-def test_disagreements_are_each_told_in_full(verify: Verify):
+def test_disagreements_are_told_in_full_for_each_case_and_once_for_its_modes(verify: Verify):
     diagnoses = Diagnoses()
     told = [diagnoses.render(replace(verify("wrong"), case=f"double/group/{name}")) for name in "ab"]
     assert all(text is not None and "z " in text for text in told)
     assert [] == diagnoses.render_rest()
+    other_mode = replace(verify("wrong"), case="double/group/b", placement=Placement("cpu", "vmap"))
+    assert diagnoses.render(other_mode) is None
+    assert ["likewise, as double/group/b [cpu-jit]: double/group/b [cpu-vmap]"] == diagnoses.render_rest()
 
 
 def test_a_clause_that_cannot_be_judged_leaves_the_case_not_proven(verify: Verify):
