@@ -75,6 +75,12 @@ class OracleFault(NotProven):
     """The oracle itself is wrong: a missing gradient, a forgotten batch dimension, a sigma that is not finite."""
 
 
+class CaseRejected(NotProven):
+    """A case that no implementation can meet, since its true outputs leave the range of their type."""
+
+    exit_code = 2
+
+
 class ImplementationFault(ConformanceError):
     """The implementation raised, or cannot be called as the mode needs."""
 

@@ -111,6 +111,7 @@ class Oracle(Protocol):
         """The estimate of each case; all of one shape and with equal static values, since they go through in one batch.
 
         Raises:
+            CaseRejected: a true output leaves float32's range.
             OracleRefusal: an operation has no rule, an intermediate overflows, or operands tie exactly.
             OracleFault: the oracle forgets the batch dimension, leaves a gradient out, or has no finite sigma.
         """

@@ -75,6 +75,7 @@ class TorchOracle:
         """The estimate of each case; all of one shape and with equal static values, since they go through in one batch.
 
         Raises:
+            CaseRejected: a true output leaves float32's range.
             OracleRefusal: an operation has no rule, an intermediate overflows, or operands tie exactly.
             OracleFault: the oracle raises, forgets the batch dimension, leaves a gradient out, saves nothing in a
                 selective checkpoint, or has a sigma that is not finite.
@@ -90,7 +91,10 @@ class TorchOracle:
         shapes = self._checker.shapes(self._dims(cases[0]))
         with _settings():
             single = self._single_runs(cases, seeds, arithmetic, shapes)
+            for values, _ in single.values():
+                self._checker.check_range(values)
             unrounded = self._unrounded_run(cases, arithmetic, shapes, allow_ties)
+            self._checker.check_range({name: array[: len(cases)] for name, array in unrounded.items()})
             try:
                 rounded_mode, rounded = self._rounded_runs(cases, seeds, runs, arithmetic, shapes)
             except OracleRefusal:

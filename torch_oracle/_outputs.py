@@ -11,10 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from conformance.errors import OracleFault
+from conformance.errors import CaseRejected, OracleFault
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf
 from conformance.values.tree import ROOT
+
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 def _is_float(leaf: Any) -> bool:
@@ -78,6 +80,21 @@ class OutputChecker:
                 raise self.fault(self._shape_text(quantity, tuple(value.shape), shape, batch))
             arrays[quantity] = np.array(value.detach().numpy(), order="C")
         return arrays
+
+    def check_range(self, values: dict[str, NDArray[Any]]) -> None:
+        """Nothing where the true values are in the range of float32, so that an implementation can return them.
+
+        Raises:
+            CaseRejected: one is not; a NaN is no magnitude, and told elsewhere.
+        """
+        for quantity, value in values.items():
+            largest = float(np.max(np.abs(value), initial=0.0)) if value.dtype.kind == "f" else 0.0
+            if largest > _FLOAT32_MAX:
+                raise CaseRejected(
+                    f"the true {quantity} has an element of magnitude {largest:.3g}, beyond float32's range of "
+                    f"{_FLOAT32_MAX:.9g}, so no implementation can return it; wanted a case whose outputs float32 holds. "
+                    "Scale its inputs down."
+                )
 
     def _shape_text(self, quantity: str, found: tuple[int, ...], wanted: tuple[int, ...], batch: Sequence[int]) -> str:
         if not batch:

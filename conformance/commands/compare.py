@@ -11,9 +11,10 @@ import click
 from conformance.errors import UsageError
 from conformance.rendering.failure import Diagnoses
 from conformance.rendering.run import render_header, render_summary, render_table, render_unresolved
+from conformance.results.record import exit_code_of
 from conformance.results.resolution import find_unresolved
 from conformance.results.results_file import load_results
-from conformance.values.verdict import Verdict, exit_code
+from conformance.values.verdict import Verdict
 
 
 def execute(paths: Sequence[Path]) -> int:
@@ -44,5 +45,5 @@ def execute(paths: Sequence[Path]) -> int:
         of = f" of {results.footer['collected']}" if results.footer else ""
         click.echo(f"not proven: {paths[0]} is incomplete: {reported}{of} cases were reported before the run ended")
     click.echo(render_summary(results.records))
-    code = exit_code(record.verdict for record in results.records)
+    code = exit_code_of(results.records)
     return code if code or (results.complete and not unresolved) else 3

@@ -15,10 +15,9 @@ from conformance.errors import UsageError
 from conformance.files.discovery import find_root, find_selection
 from conformance.rendering.explanation import render_explanation
 from conformance.rendering.run import render_header
-from conformance.results.record import Record
+from conformance.results.record import Record, exit_code_of
 from conformance.running.supervisor import Plan, supervise
 from conformance.values.placement import MODES
-from conformance.values.verdict import exit_code
 
 _PLACEMENT = re.compile(r"\[[a-z]+-(?P<mode>[a-z]+)(-[a-z]+)?\]$")
 
@@ -89,7 +88,7 @@ def execute(options: ExplainOptions) -> int:
     (record,) = outcome.records.values()
     click.echo(render_explanation(case, record, repeat_options(options.root, options.impl, options.returns)))
     _tell_extras(record, options)
-    return exit_code([record.verdict])
+    return exit_code_of([record])
 
 
 def _tell_extras(record: Record, options: ExplainOptions) -> None:

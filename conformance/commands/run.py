@@ -17,11 +17,11 @@ from conformance.errors import NotProven, UsageError
 from conformance.files.discovery import Selection, find_root, find_selection
 from conformance.rendering.failure import Diagnoses
 from conformance.rendering.run import render_header, render_summary, render_table, render_unresolved
-from conformance.results.record import Record
+from conformance.results.record import Record, exit_code_of
 from conformance.results.resolution import find_unresolved
 from conformance.results.results_file import ResultsWriter
 from conformance.running.supervisor import Outcome, Plan, supervise
-from conformance.values.verdict import Verdict, exit_code
+from conformance.values.verdict import Verdict
 
 _QUIET = (
     "-k",
@@ -110,13 +110,13 @@ def execute(options: RunOptions) -> int:
 
 def _conclude(outcome: Outcome, selection: Selection, root: Path, seconds: float) -> int:
     records = [outcome.records[node] for node in outcome.planned if node in outcome.records]
-    code = exit_code(record.verdict for record in records)
+    code = exit_code_of(records)
     if records:
         click.echo(render_table(records, colour=sys.stdout.isatty()))
         click.echo()
     if outcome.fatal is not None:
         click.echo(f"conformance: {outcome.fatal.text}", err=True)
-        return 2 if outcome.fatal.exit_code == 2 else max(code, outcome.fatal.exit_code) if code != 1 else 1
+        return next(wanted for wanted in (2, 1, 3) if wanted in (code, outcome.fatal.exit_code))
     if not outcome.planned and not outcome.interrupted:
         count = len(selection.cases)
         raise NotProven(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from conformance.errors import FileFault, InputFault, UnknownProblem
 from conformance.files.case_reader import CaseReader, hash_content
 from conformance.files.case_schema import create_case_schema
 from conformance.files.document import Document, load_document, show
+from conformance.files.generated import RECIPE, blame_recipe, expand_document, is_generated
 from conformance.files.positions import element_offsets
 from conformance.files.schemas import load_schema
 from conformance.values.case import Case, Rounding
@@ -28,16 +30,30 @@ def load_cases(file: Path, problem_of: Callable[[str], Problem]) -> list[Case]:
     problem = _load_problem(document, problem_of)
     faults = [*document.faults, *create_case_schema(problem).check(document)]
     faults += _check_place(document, problem)
-    node: Mapping[str, Any] = document.value
-    if not faults and "cases" not in node:
-        message = "found a recipe without cases, wanted the cases: this version does not expand recipes"
-        faults.append(document.fault((), message))
-    if not isinstance(node.get("cases"), list):
+    if not faults and "cases" not in document.value:
+        return _load_recipe(document, problem)
+    if not isinstance(document.value.get("cases"), list):
         raise InputFault(*sorted(faults))
+    return _read_cases(document, problem, faults)
+
+
+def _load_recipe(document: Document, problem: Problem) -> list[Case]:
+    """The cases of a file that holds a recipe alone; they stand where the recipe does."""
+    expanded = expand_document(document, problem)
+    try:
+        cases = _read_cases(expanded, problem, [])
+    except InputFault as error:
+        raise InputFault(*blame_recipe(document, error.faults)) from None
+    line, _ = document.locate(RECIPE)
+    return [replace(case, line=line) for case in cases]
+
+
+def _read_cases(document: Document, problem: Problem, faults: list[FileFault]) -> list[Case]:
+    """The cases of a document, of which `faults` are known."""
+    node: Mapping[str, Any] = document.value
     reader = CaseReader(document, problem, faults)
     read = [reader.read(index, case) for index, case in enumerate(node["cases"])]
-    faults += reader.faults
-    faults += _check_names(document, node["cases"])
+    faults = [*faults, *reader.faults, *_check_names(document, node["cases"]), *_check_generated(document)]
     if faults:
         raise InputFault(*sorted(faults))
     rounding = _rounding(node)
@@ -47,7 +63,7 @@ def load_cases(file: Path, problem_of: Callable[[str], Problem]) -> list[Case]:
             name=case["name"],
             why=case.get("why", ""),
             problem=problem,
-            group=file.stem,
+            group=document.file.stem,
             inputs=content.inputs,
             dims=content.dims,
             expected=content.expected,
@@ -56,7 +72,7 @@ def load_cases(file: Path, problem_of: Callable[[str], Problem]) -> list[Case]:
             allow_ties="ties" in case,
             origin=node["origin"],
             content_hash=hash_content(problem.name, content, rounding, case),
-            file=file,
+            file=document.file,
             line=line,
         )
         for case, content, line in zip(node["cases"], read, lines, strict=True)
@@ -121,6 +137,15 @@ def _check_names(document: Document, cases: Sequence[Any]) -> Iterator[FileFault
         if isinstance(name, str) and first.setdefault(name, index) != index:
             message = f"found {name!r} again, wanted a name of its own ($.cases[{first[name]}] has it)"
             yield document.fault(("cases", index, "name"), message)
+
+
+def _check_generated(document: Document) -> Iterator[FileFault]:
+    if not is_generated(document):
+        return
+    for index, case in enumerate(document.value["cases"]):
+        if is_dict(case) and "expected" in case:
+            message = "found expected values in a generated file, wanted none: the recipe gives inputs alone"
+            yield document.key_fault(("cases", index, "expected"), message)
 
 
 def _rounding(node: Mapping[str, Any]) -> Rounding | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.files.leaf_values import INT32
 from conformance.files.schemas import Schema, create_schema, load_schema
+from conformance.generation.recipe_schema import create_recipe_schema
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, FloatLeaf, KeyLeaf, Leaf, Signature
 from conformance.values.tree import leaves
@@ -21,6 +22,7 @@ def create_case_schema(problem: Problem) -> Schema:
     properties = frame["$defs"]["case"]["properties"]
     properties["inputs"] = _tree(dict(problem.inputs), "")
     properties["expected"] = _tree(problem.outputs, "")
+    frame["properties"]["origin"]["properties"]["recipe"] = create_recipe_schema(problem)
     properties["uninformative"]["items"] = {"enum": [name for name, _ in leaves(problem.outputs)]}
     return create_schema(frame)
 

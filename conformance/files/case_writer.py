@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from conformance.generation.recipe import GeneratedCase
 from conformance.values.case import Case
 from conformance.values.kinds import is_mapping
 from conformance.values.tree import map_leaves
@@ -22,14 +23,23 @@ def render_case_file(case: Case, why: str) -> str:
         "version": 1,
         "problem": case.problem.name,
         "origin": {"kind": "written"},
-        "cases": [{"name": case.name, "why": why, "inputs": map_leaves(_to_json, dict(case.inputs)), **_told(case)}],
+        "cases": [{**_begin(case.name, why, case.inputs), **_told(case)}],
     }
     return _render(node, 0) + "\n"
+
+
+def render_cases(cases: Iterable[GeneratedCase]) -> str:
+    """The value of the key `cases` in a generated file."""
+    return _render([_begin(case.name, case.why, case.inputs) for case in cases], 2)
 
 
 def render_values(node: Any, indent: int) -> str:
     """A tree of NumPy arrays, or of numbers as `Numbers`, on one line where it fits, else indented from `indent` on."""
     return _render(node, indent)
+
+
+def _begin(name: str, why: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name, "why": why, "inputs": map_leaves(_to_json, dict(inputs))}
 
 
 def _told(case: Case) -> dict[str, Any]:

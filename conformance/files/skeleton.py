@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from conformance.errors import UsageError
 from conformance.files.case_file import load_cases
 from conformance.files.case_writer import render_case_file
 from conformance.files.problem_file import ProblemFolder
+from conformance.generation.drawing import find_letters
 from conformance.values.case import Case
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, FloatLeaf, KeyLeaf, Leaf
@@ -85,7 +86,7 @@ def write_skeleton(problems: ProblemFolder, problem: Problem, name: str, dims: M
 
 
 def _choose_sizes(problem: Problem, dims: Mapping[str, int], doing: str) -> dict[str, int]:
-    letters = list(dict.fromkeys(_letters(problem)))
+    letters = find_letters(problem)
     for letter in dims:
         if letter not in letters:
             known = ", ".join(letters) or "none"
@@ -100,12 +101,6 @@ def _choose_sizes(problem: Problem, dims: Mapping[str, int], doing: str) -> dict
             raise UsageError(f"{doing}: found {letter}={size}; wanted {wanted}")
         sizes[letter] = size
     return sizes
-
-
-def _letters(problem: Problem) -> Iterator[str]:
-    for _, leaf in leaves(dict(problem.inputs)):
-        if isinstance(leaf, ArrayLeaf):
-            yield from (dim for dim in leaf.dims if isinstance(dim, str))
 
 
 def _fill(problem: Problem, sizes: Mapping[str, int]) -> dict[str, Any]:

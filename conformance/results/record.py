@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from conformance.results.encoding import decode_number, encode_array
 from conformance.values.contract import Finding
 from conformance.values.estimate import RESOLVED_DIGITS
 from conformance.values.placement import Placement
-from conformance.values.verdict import Cause, Fault, Verdict, decide
+from conformance.values.verdict import Cause, Fault, Verdict, decide, exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,12 @@ class Quantity:
         return cls(decode_number(node["digits"]), largest, rms, tuple(node["where"]), arrays)
 
 
+def exit_code_of(records: Iterable[Record]) -> int:
+    """2 where a case was rejected; else 0 where all agree, 1 for a disagreement, a broken contract or an error, else 3."""
+    found = list(records)
+    return 2 if any(record.rejected for record in found) else exit_code(record.verdict for record in found)
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """The verdict on a case at a placement, with everything it rests on.
@@ -88,6 +94,11 @@ class Record:
     def cause(self) -> Cause | None:
         """The cause of that verdict, where one is known."""
         return decide(self.faults)[1]
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the case itself is bad input: no implementation could return its true outputs."""
+        return any(fault.detail.get("rejected") for fault in self.faults)
 
     @property
     def problem(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from conformance.errors import ImplementationFault, NotProven, OracleFault
+from conformance.errors import CaseRejected, ImplementationFault, NotProven, OracleFault
 from conformance.judging.causes import Again, find_causes, needs_cause
 from conformance.judging.comparison import Compared, compare
 from conformance.judging.contract import judge_contract, leave_unproven, mirror_checkpoint
@@ -192,6 +192,9 @@ class Runner:
         return self._estimations[key]
 
     def _judgeable(self, found: Estimation | NotProven, faults: list[Fault]) -> Estimation | None:
+        if isinstance(found, CaseRejected):
+            faults.append(Fault(Verdict.NOT_PROVEN, f"the case is rejected: {found}", detail={"rejected": True}))
+            return None
         if isinstance(found, NotProven):
             who = "the oracle is at fault" if isinstance(found, OracleFault) else "the oracle cannot judge this case"
             faults.append(Fault(Verdict.NOT_PROVEN, f"{who}: {found}"))

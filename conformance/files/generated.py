@@ -1,0 +1,115 @@
+"""Generated case files: their cases, from the recipe that the file holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from conformance.errors import FileFault, InputFault
+from conformance.files.case_writer import render_cases
+from conformance.files.document import Document, describe
+from conformance.files.positions import JsonPath
+from conformance.generation.drawing import RecipeFault
+from conformance.generation.recipe import expand
+from conformance.values.kinds import is_dict, is_list
+from conformance.values.problem import Problem
+
+RECIPE: JsonPath = ("origin", "recipe")
+MOST_BYTES = 256 * 1024
+"""A file that would be larger than this keeps its recipe alone."""
+
+
+def is_generated(document: Document) -> bool:
+    """Whether the file says that its cases are generated, and how."""
+    node = document.value
+    origin = node.get("origin") if is_dict(node) else None
+    return is_dict(origin) and origin.get("kind") == "generated" and is_dict(origin.get("recipe"))
+
+
+def expand_document(document: Document, problem: Problem) -> Document:
+    """The document with the cases of its recipe, which has the form that the schema demands.
+
+    Raises:
+        InputFault: the problem cannot carry the recipe out.
+    """
+    text = _expand(document, problem)
+    filled = _with_cases(document, text).decode()
+    return Document(document.file, filled, {**document.value, "cases": json.loads(text)})
+
+
+def generate(document: Document, problem: Problem) -> bytes:
+    """The file's bytes with the cases of its recipe, or with the recipe alone where they would be too many.
+
+    All else stays as it is written.
+
+    Raises:
+        InputFault: the problem cannot carry the recipe out.
+    """
+    filled = _with_cases(document, _expand(document, problem))
+    return filled if len(filled) <= MOST_BYTES else _without_cases(document)
+
+
+def blame_recipe(document: Document, faults: Iterable[FileFault]) -> Iterator[FileFault]:
+    """Faults of cases that the file does not hold, as faults of the recipe that they come from."""
+    for fault in faults:
+        yield document.fault(RECIPE, f"makes a case with a fault: {fault.path}: {fault.message}")
+
+
+def check_regenerated(document: Document, problem: Problem) -> Iterator[FileFault]:
+    """Where the cases that the file holds differ from those of its recipe.
+
+    Raises:
+        InputFault: the problem cannot carry the recipe out.
+    """
+    wanted = json.loads(_expand(document, problem))
+    if "cases" in document.value:
+        yield from _differences(document, ("cases",), document.value["cases"], wanted)
+
+
+def _expand(document: Document, problem: Problem) -> str:
+    try:
+        return render_cases(expand(problem, document.value["origin"]["recipe"]))
+    except RecipeFault as error:
+        raise InputFault(document.fault((*RECIPE, *error.path), error.message)) from None
+
+
+def _differences(document: Document, path: JsonPath, found: Any, wanted: Any) -> Iterator[FileFault]:
+    if is_dict(found) and is_dict(wanted) and found.keys() == wanted.keys():
+        for name, child in found.items():
+            yield from _differences(document, (*path, name), child, wanted[name])
+    elif is_list(found) and is_list(wanted) and len(found) == len(wanted):
+        for index, child in enumerate(found):
+            yield from _differences(document, (*path, index), child, wanted[index])
+    elif _spell(found) != _spell(wanted):
+        yield document.fault(path, f"found {describe(found)}, wanted {describe(wanted)}, which the recipe gives")
+
+
+def _spell(node: Any) -> str:
+    """The value so that 1 and 1.0 are alike, and 0.0 and -0.0 are not, nor 1 and true."""
+    return repr(float(node)) if isinstance(node, int) and not isinstance(node, bool) else repr(node)
+
+
+def _with_cases(document: Document, text: str) -> bytes:
+    data = document.text.encode()
+    if "cases" in document.value:
+        start, end = document.span(("cases",))
+        return data[:start] + text.encode() + data[end:]
+    _, end = document.key_span((_last_key(document.value),))
+    return data[:end] + f',\n  "cases": {text}'.encode() + data[end:]
+
+
+def _without_cases(document: Document) -> bytes:
+    data = document.text.encode()
+    if "cases" not in document.value:
+        return data
+    names = list(document.value)
+    start, end = document.key_span(("cases",))
+    index = names.index("cases")
+    if index + 1 < len(names):
+        return data[:start] + data[document.key_span((names[index + 1],))[0] :]
+    return data[: document.key_span((names[index - 1],))[1]] + data[end:]
+
+
+def _last_key(node: Mapping[str, Any]) -> str:
+    return list(node)[-1]

@@ -1,0 +1,80 @@
+"""The JSON Schema of a problem's recipes: what each strategy takes, with the problem's own names in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.generation.drawing import find_float_arrays, find_leaves, find_letters
+from conformance.generation.recipe import load_strategies
+from conformance.values.problem import Problem
+from conformance.values.signature import ArrayLeaf, FloatLeaf, KeyLeaf, Leaf
+
+MOST_SEED = 2**63 - 1
+_LARGEST_SIZE = 100_000
+
+
+def create_recipe_schema(problem: Problem) -> dict[str, Any]:
+    """The schema of ``origin.recipe`` in `problem`'s case files."""
+    strategies = load_strategies()
+    common = _describe_common(problem)
+    branches: list[dict[str, Any]] = []
+    for name, strategy in strategies.items():
+        required = ["strategy", "seed", *(["dims"] if find_letters(problem) else []), *strategy.REQUIRED]
+        properties = {**common, **strategy.describe(problem)}
+        chosen = {"additionalProperties": False, "required": required, "properties": properties}
+        branches.append({"if": {"properties": {"strategy": {"const": name}}, "required": ["strategy"]}, "then": chosen})
+    summaries = "\n\n".join(f"{name}: {strategy.SUMMARY}" for name, strategy in strategies.items())
+    return {
+        "type": "object",
+        "description": "How the cases are generated: a strategy, its parameters and a seed.",
+        "required": ["strategy", "seed"],
+        "properties": {"strategy": {"enum": list(strategies), "description": summaries}, "seed": common["seed"]},
+        "allOf": branches,
+    }
+
+
+def _describe_common(problem: Problem) -> dict[str, Any]:
+    sizes = {
+        letter: {"type": "integer", "minimum": 0, "maximum": _LARGEST_SIZE, "description": f"The size of {letter}."}
+        for letter in find_letters(problem)
+    }
+    choices = {
+        name: {"type": "array", "minItems": 1, "items": _describe_value(leaf)}
+        for name, leaf in find_leaves(problem).items()
+    }
+    spread = {"type": "number", "exclusiveMinimum": 0, "maximum": 1e38, "description": "more than 0, at most 1e38"}
+    return {
+        "strategy": {"type": "string", "description": "The strategy's name."},
+        "seed": {"type": "integer", "minimum": 0, "maximum": MOST_SEED, "description": "Another seed, other numbers."},
+        "dims": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": list(sizes),
+                "properties": sizes,
+            },
+            "description": "Sizes of the dimensions; the strategy makes its cases for each.",
+        },
+        "choices": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": choices,
+            "description": "By leaf, the values that it is drawn from.",
+        },
+        "spread": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": dict.fromkeys(find_float_arrays(problem), spread),
+            "description": "By leaf, a bound on the magnitude of its random numbers; 1 where nothing is said.",
+        },
+    }
+
+
+def _describe_value(leaf: Leaf) -> dict[str, Any]:
+    if isinstance(leaf, FloatLeaf):
+        return {"type": "number"}
+    kind = "int32" if isinstance(leaf, KeyLeaf) else leaf.dtype if isinstance(leaf, ArrayLeaf) else leaf.type
+    names = {"int32": "integer", "int": "integer", "bool": "boolean", "str": "string"}
+    return {"type": names.get(kind, "number")}

@@ -1,0 +1,1 @@
+"""Strategies, one a module: found by name, described in docs/strategies.md."""
