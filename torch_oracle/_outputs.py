@@ -92,8 +92,8 @@ class OutputChecker:
             if largest > _FLOAT32_MAX:
                 raise CaseRejected(
                     f"the true {quantity} has an element of magnitude {largest:.3g}, beyond float32's range of "
-                    f"{_FLOAT32_MAX:.9g}, so no implementation can return it; wanted a case whose outputs float32 holds. "
-                    "Scale its inputs down."
+                    f"{_FLOAT32_MAX:.9g}, so no implementation can return it; wanted a case whose outputs float32 "
+                    "holds. Scale its inputs down."
                 )
 
     def _shape_text(self, quantity: str, found: tuple[int, ...], wanted: tuple[int, ...], batch: Sequence[int]) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,23 +12,20 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.errors import NotProven, UsageError
+from conformance.errors import NotProven
 from conformance.files.blessing import USUAL, write_expected
 from conformance.files.case_file import load_cases
 from conformance.files.discovery import find_case_files, find_root
 from conformance.files.document import Document, load_document, show
+from conformance.files.generated import is_generated
 from conformance.files.problem_file import ProblemFolder
+from conformance.files.replacing import replace_text
 from conformance.judging.documented import differs, unit_of
-from conformance.sides import Oracle, OracleSide, load_oracle_side
-from conformance.values.arithmetic import CPU
+from conformance.running.true_values import TrueValues
 from conformance.values.case import Case, Rounding
 
 _PROTECTED = ("documented", "reported")
 """Origins whose values somebody else has stated."""
-_RUNS = 2
-"""As few as the oracle takes: its value needs none of them."""
-_BOM = b"\xef\xbb\xbf"
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 _Values = Mapping[str, NDArray[Any]]
 
@@ -59,17 +54,19 @@ def execute(paths: Sequence[str], root: Path | None, *, force: bool) -> int:
     """
     found = find_root(root, paths)
     problems = ProblemFolder(found)
-    side = load_oracle_side()
-    side.start(1)
-    oracles: dict[str, Oracle] = {}
+    values: TrueValues | None = None
     codes = {0}
     for file in find_case_files(found, paths):
         cases = load_cases(file, problems)
         document = load_document(file)
+        if is_generated(document):
+            click.echo(f"{show(file)}: generated, so it holds no expected values; the oracle gives them in each run")
+            continue
+        values = values or TrueValues()
         outcome = _Outcome()
         rounding = _rounding(document)
         for number, case in enumerate(cases):
-            _judge(case, number, rounding, _estimate(side, oracles, case, outcome), outcome, force=force)
+            _judge(case, number, rounding, _estimate(values, case, outcome), outcome, force=force)
         _write(file, document, cases, rounding, outcome)
         codes.add(outcome.code)
     return next(code for code in (2, 1, 3, 0) if code in codes)
@@ -80,21 +77,12 @@ def _rounding(document: Document) -> Rounding:
     return next((Rounding(kind, count) for kind, count in node.items()), USUAL)
 
 
-def _estimate(side: OracleSide, oracles: dict[str, Oracle], case: Case, outcome: _Outcome) -> _Values | None:
-    name = case.problem.name
+def _estimate(values: TrueValues, case: Case, outcome: _Outcome) -> _Values | None:
     try:
-        if name not in oracles:
-            oracles[name] = side.load(case.problem)
-        (found,) = oracles[name].estimate([case.inputs], CPU, runs=_RUNS, seeds=[case.seed], allow_ties=case.allow_ties)
+        return values.of(case)
     except NotProven as error:
-        outcome.tell(f"{case.id}: has no expected values: {error}", 3)
+        outcome.tell(f"{case.id}: has no expected values: {error}", error.exit_code)
         return None
-    values = {name: estimate.value for name, estimate in found.quantities.items()}
-    for name, value in values.items():
-        if value.dtype.kind == "f" and not np.all(np.abs(value) <= _FLOAT32_MAX):
-            outcome.tell(f"{case.id}: {name} leaves the range of float32, so no implementation can meet it", 2)
-            return None
-    return values
 
 
 def _judge(
@@ -135,24 +123,11 @@ def _find_too_fine(case: Case, rounding: Rounding, values: _Values) -> Iterator[
 
 def _write(file: Path, document: Document, cases: Sequence[Case], rounding: Rounding, outcome: _Outcome) -> None:
     if outcome.values:
-        before = file.read_bytes()
         after = write_expected(document, cases[0].problem.outputs, outcome.values, rounding)
-        after = _BOM + after if before.startswith(_BOM) else after
-        old, new = (data.decode("utf-8-sig").splitlines() for data in (before, after))
+        old, new = document.text.splitlines(), after.decode().splitlines()
         click.echo("\n".join(difflib.unified_diff(old, new, show(file), show(file), n=1, lineterm="")))
-        _replace(file, after)
+        replace_text(file, after)
     for text in outcome.told:
         click.echo(text)
     unchanged = len(cases) - outcome.filled - outcome.replaced
     click.echo(f"{show(file)}: {outcome.filled} filled in, {outcome.replaced} replaced, {unchanged} unchanged")
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """The file holds `data`, or what it held before: never a part."""
-    try:
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as temporary:
-            temporary.write(data)
-        Path(temporary.name).chmod(file.stat().st_mode & 0o7777)
-        os.replace(temporary.name, file)  # noqa: PTH105 - the name of an open file is text
-    except OSError as error:
-        raise UsageError(f"writing {show(file)}: {error.strerror}; make room, or allow writing there") from None

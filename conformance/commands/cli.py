@@ -1,4 +1,4 @@
-"""The command line: ``conformance run``, ``explain``, ``validate``, ``new``, ``bless``, ``compare`` and ``doctor``."""
+"""The command line: what ``conformance --help`` lists."""
 
 from __future__ import annotations
 
@@ -125,16 +125,46 @@ def explain(context: click.Context, **options: Any) -> None:
 
 @cli.command(short_help="Check case files and problem files.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--values", is_flag=True, help="Compute generated cases and expected values again; runs the oracles.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "github"]),
+    default="text",
+    show_default=True,
+    help="How faults are told: github for annotations in a workflow.",
+)
 @_DATA_ROOT
 @click.pass_context
-def validate(context: click.Context, paths: tuple[str, ...], root: Path | None) -> None:
-    """Check case files and problem files: a line per fault, exit 2 if there is any. Runs no code."""
-    from conformance.files.discovery import find_root
-    from conformance.files.validation import validate as check
+def validate(context: click.Context, paths: tuple[str, ...], root: Path | None, *, values: bool, form: str) -> None:
+    """Check case files and problem files: a line per fault, exit 2 if there is any. Runs no code without --values."""
+    from conformance.commands.validate import execute
 
-    validation = check(find_root(root), paths)
-    click.echo(validation.render())
-    context.exit(validation.exit_code)
+    context.exit(execute(paths, root, values=values, form=form))
+
+
+@cli.command(short_help="Fill in the cases of generated files.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@_DATA_ROOT
+@click.pass_context
+def generate(context: click.Context, paths: tuple[str, ...], root: Path | None) -> None:
+    """Write the cases of generated files from the recipe that each holds in `origin`. Runs no code.
+
+    The same recipe gives the same bytes on every machine. A file that would pass 256 KB keeps the recipe alone.
+    """
+    from conformance.commands.generate import execute
+
+    context.exit(execute(paths, root))
+
+
+@cli.command(short_help="Write the JSON Schemas for editors.")
+@_DATA_ROOT
+@click.pass_context
+def schema(context: click.Context, root: Path | None) -> None:
+    """Write cases/schema/*.schema.json, with which an editor completes and checks case files. Runs no code."""
+    from conformance.commands.schema import execute
+
+    context.exit(execute(root))
 
 
 @cli.command(short_help="Write a case file to begin with.")

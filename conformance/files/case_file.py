@@ -27,18 +27,22 @@ def load_cases(file: Path, problem_of: Callable[[str], Problem]) -> list[Case]:
         InputFault: it is not what the format demands; all of its faults are told. Or its problem is wrong.
     """
     document = load_document(file)
-    problem = _load_problem(document, problem_of)
+    problem = load_problem_of(document, problem_of)
     faults = [*document.faults, *create_case_schema(problem).check(document)]
     faults += _check_place(document, problem)
     if not faults and "cases" not in document.value:
-        return _load_recipe(document, problem)
+        return read_expanded(document, problem)
     if not isinstance(document.value.get("cases"), list):
         raise InputFault(*sorted(faults))
     return _read_cases(document, problem, faults)
 
 
-def _load_recipe(document: Document, problem: Problem) -> list[Case]:
-    """The cases of a file that holds a recipe alone; they stand where the recipe does."""
+def read_expanded(document: Document, problem: Problem) -> list[Case]:
+    """The cases of a document that holds a recipe alone; they stand where the recipe does.
+
+    Raises:
+        InputFault: the problem cannot carry the recipe out, or it makes cases that are wrong.
+    """
     expanded = expand_document(document, problem)
     try:
         cases = _read_cases(expanded, problem, [])
@@ -111,7 +115,12 @@ def check_ids(cases: Sequence[Case]) -> Iterator[FileFault]:
             yield FileFault(show(case.file), case.line, 1, "$.cases", message)
 
 
-def _load_problem(document: Document, problem_of: Callable[[str], Problem]) -> Problem:
+def load_problem_of(document: Document, problem_of: Callable[[str], Problem]) -> Problem:
+    """The problem that a case file names.
+
+    Raises:
+        InputFault: there is no such problem, or it is wrong itself, or the document is no case file at all.
+    """
     node = document.value
     name = node.get("problem") if is_dict(node) else None
     faults = [*document.faults]

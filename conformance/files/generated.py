@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from conformance.errors import FileFault, InputFault
@@ -38,16 +38,26 @@ def expand_document(document: Document, problem: Problem) -> Document:
     return Document(document.file, filled, {**document.value, "cases": json.loads(text)})
 
 
-def generate(document: Document, problem: Problem) -> bytes:
-    """The file's bytes with the cases of its recipe, or with the recipe alone where they would be too many.
-
-    All else stays as it is written.
+def fill_in(document: Document, problem: Problem) -> bytes:
+    """The document's bytes with the cases of its recipe in place of its own; all else stays as it is written.
 
     Raises:
         InputFault: the problem cannot carry the recipe out.
     """
-    filled = _with_cases(document, _expand(document, problem))
-    return filled if len(filled) <= MOST_BYTES else _without_cases(document)
+    return _with_cases(document, _expand(document, problem))
+
+
+def leave_out(document: Document) -> bytes:
+    """The document's bytes without its cases."""
+    data = document.text.encode()
+    if "cases" not in document.value:
+        return data
+    names = list(document.value)
+    start, end = document.key_span(("cases",))
+    index = names.index("cases")
+    if index + 1 < len(names):
+        return data[:start] + data[document.key_span((names[index + 1],))[0] :]
+    return data[: document.key_span((names[index - 1],))[1]] + data[end:]
 
 
 def blame_recipe(document: Document, faults: Iterable[FileFault]) -> Iterator[FileFault]:
@@ -92,24 +102,11 @@ def _spell(node: Any) -> str:
 
 def _with_cases(document: Document, text: str) -> bytes:
     data = document.text.encode()
+    if b"\r\n" in data:
+        text = text.replace("\n", "\r\n")
     if "cases" in document.value:
         start, end = document.span(("cases",))
         return data[:start] + text.encode() + data[end:]
-    _, end = document.key_span((_last_key(document.value),))
-    return data[:end] + f',\n  "cases": {text}'.encode() + data[end:]
-
-
-def _without_cases(document: Document) -> bytes:
-    data = document.text.encode()
-    if "cases" not in document.value:
-        return data
-    names = list(document.value)
-    start, end = document.key_span(("cases",))
-    index = names.index("cases")
-    if index + 1 < len(names):
-        return data[:start] + data[document.key_span((names[index + 1],))[0] :]
-    return data[: document.key_span((names[index - 1],))[1]] + data[end:]
-
-
-def _last_key(node: Mapping[str, Any]) -> str:
-    return list(node)[-1]
+    _, end = document.key_span((list(document.value)[-1],))
+    newline = "\r\n" if b"\r\n" in data else "\n"
+    return data[:end] + f',{newline}  "cases": {text}'.encode() + data[end:]

@@ -6,49 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.errors import FileFault, InputFault
+from conformance.errors import FileFault, InputFault, NotProven, UsageError
 from conformance.files.case_file import check_ids, load_cases
 from conformance.files.discovery import find_case_files
+from conformance.files.document import show
 from conformance.files.problem_file import FILE, ProblemFolder, load_problem
+from conformance.files.schema_files import check_schema_files
 from conformance.values.case import Case
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The files that were checked, their cases, and all faults."""
+    """The files that were checked, the cases of those without fault, and all faults."""
 
-    files: tuple[Path, ...]
+    problem_files: tuple[Path, ...]
+    case_files: tuple[Path, ...]
     cases: tuple[Case, ...]
     faults: tuple[FileFault, ...]
 
-    @property
-    def exit_code(self) -> int:
-        """2 if anything is wrong, 3 if there was nothing to check, else 0."""
-        return 2 if self.faults else 0 if self.files else 3
-
-    def render(self) -> str:
-        """A line per fault, then the counts."""
-        counts = ", ".join(
-            f"{count} {word}{'' if count == 1 else 's'}"
-            for count, word in ((len(self.files), "file"), (len(self.cases), "case"), (len(self.faults), "fault"))
-        )
-        return "\n".join([*map(str, self.faults), counts])
-
 
 def validate(root: Path, paths: Sequence[str | Path] = ()) -> Validation:
-    """The faults of a root's problem files and case files, or of those that `paths` name.
+    """The faults of a root's problem files and case files, or of those that `paths` name; all of them are found.
 
     Raises:
         UsageError: a path does not exist.
-        NotProven: a folder has no case file in it.
+        NotProven: a folder has neither in it.
     """
     problem_of = ProblemFolder(root)
-    wanted = [Path(path) for path in paths]
-    problems = [path.resolve() for path in wanted if path.name == FILE and path.is_file()]
-    others = [path for path in wanted if path.resolve() not in problems]
-    files = find_case_files(root, others) if others or not problems else []
-    if not paths:
-        problems = sorted((problem_of.root / "cases").glob(f"*/{FILE}"))
+    problems, files = _find_files(problem_of.root, [Path(path) for path in paths])
     cases: list[Case] = []
     faults: dict[FileFault, None] = {}
     for file in [*problems, *files]:
@@ -59,5 +44,29 @@ def validate(root: Path, paths: Sequence[str | Path] = ()) -> Validation:
                 cases += load_cases(file, problem_of)
         except InputFault as error:
             faults.update(dict.fromkeys(error.faults))
+        except UsageError as error:
+            faults[FileFault(show(file), 1, 1, "$", str(error))] = None
     faults.update(dict.fromkeys(check_ids(cases)))
-    return Validation((*problems, *files), tuple(cases), tuple(sorted(faults)))
+    if not paths:
+        faults.update(dict.fromkeys(check_schema_files(problem_of)))
+    return Validation(tuple(problems), tuple(files), tuple(cases), tuple(sorted(faults)))
+
+
+def _find_files(root: Path, paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The problem files and the case files that `paths` name, or all of the root."""
+    problems: list[Path] = []
+    files: list[Path] = []
+    for path in paths or [root / "cases"]:
+        if path.is_dir():
+            inside = sorted(file.resolve() for file in path.rglob(FILE))
+            problems += inside
+            try:
+                files += find_case_files(root, [path])
+            except NotProven:
+                if not inside:
+                    raise
+        elif path.name == FILE and path.is_file():
+            problems.append(path.resolve())
+        else:
+            files += find_case_files(root, [path])
+    return list(dict.fromkeys(problems)), sorted(dict.fromkeys(files))

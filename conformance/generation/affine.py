@@ -13,8 +13,10 @@ from conformance.values.signature import ArrayLeaf
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """Names of leaves: `inputs` ``(rows, features)``, `weights` ``(features,)`` or ``(features, units)``, `bias`
-    ``()`` or ``(units,)``, or None where there is none.
+    """Names of leaves.
+
+    `inputs` is ``(rows, features)``, `weights` ``(features,)`` or, with `units`, ``(features, units)``; `bias` ``()``
+    or ``(units,)``, and None where there is none.
     """
 
     inputs: str
@@ -26,22 +28,6 @@ class Affine:
     def text(self) -> str:
         """The expression, as it is told."""
         return f"{self.inputs} {self.weights}" + (f" + {self.bias}" if self.bias else "")
-
-
-def describe_affine(problem: Problem) -> dict[str, Any]:
-    """The JSON Schema of the parameter `affine`."""
-    leaf = {"enum": list(find_float_arrays(problem))}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["inputs", "weights"],
-        "properties": {
-            "inputs": {**leaf, "description": "The leaf with a row for each example, a matrix."},
-            "weights": {**leaf, "description": "The leaf that it is multiplied with, a vector or a matrix."},
-            "bias": {**leaf, "description": "The leaf that is added, where there is one."},
-        },
-        "description": "The leaves of inputs weights + bias.",
-    }
 
 
 def load_affine(problem: Problem, recipe: Mapping[str, Any]) -> Affine:

@@ -35,9 +35,13 @@ class Bits:
         """Integers of at least 0 and below `limit`, which is at most 2^32: its bias is then 2^-32 at most."""
         return (self._raw(shape) % np.uint64(limit)).astype(np.int64)
 
+    def steps(self, low: int, high: int, step: float, shape: Shape) -> NDArray[np.float64]:
+        """Multiples of `step`, a power of two, from `low` steps to `high`."""
+        return (low + self.below(high - low + 1, shape)).astype(np.float64) * step
+
     def signs(self, shape: Shape) -> NDArray[np.float64]:
         """Each 1 or -1."""
-        return 1.0 - 2.0 * self.below(2, shape)
+        return self.steps(0, 1, 2.0, shape) - 1.0
 
     def pick(self, values: Sequence[Any] | NDArray[Any], shape: Shape) -> NDArray[Any]:
         """Some of the values, drawn with replacement."""

@@ -11,15 +11,13 @@ _DIGITS = 24
 """Of float32's significand."""
 
 
-def hit(
-    targets: Array, fixed: Array, others: Array, pivots: NDArray[np.int64], bias: Array
-) -> tuple[Array, Array]:
-    """Factors ``(cases, slots, features)`` whose products with `fixed`, added to `bias`, make the targets, and the bias.
+def hit(targets: Array, fixed: Array, others: Array, pivots: NDArray[np.int64], bias: Array) -> tuple[Array, Array]:
+    """Factors ``(cases, slots, features)`` that make sums of products hit the targets, and the bias that is added.
 
     `targets` is ``(cases, slots)``, `fixed` and `others` ``(cases, slots, features)``, `pivots` ``(cases,)``, `bias`
     ``(cases, slots)``, or ``(cases, 1)`` where the slots of a case share it. `fixed` is a power of two at each case's
     pivot, and what is not the pivot, a bias included, has few digits. The factors are `others`, given the sign with
-    which their products point to the target, but for the pivot's, which makes up for the rest.
+    which their products with `fixed` point to the target, but for the pivot's, which makes up for the rest.
 
     Every partial sum in any order is a multiple of the smallest unit of all terms. Where the terms' magnitudes add up
     to no more than 2^24 of those units, float32 holds each, so nothing is ever rounded. Where they would not, the
@@ -52,11 +50,7 @@ def _solve(
     unit = np.minimum(np.minimum.reduce(_unit(terms), axis=2), np.broadcast_to(_unit(bias), targets.shape))
     size = np.abs(terms).sum(axis=2) + np.abs(bias)
     solved = factors[cases, :, pivots]
-    exact = (
-        (size <= unit * 2.0**_DIGITS)
-        & (solved.astype(np.float32) == solved)
-        & ((targets - rest) + rest == targets)
-    )
+    exact = (size <= unit * 2.0**_DIGITS) & (solved.astype(np.float32) == solved) & ((targets - rest) + rest == targets)
     return factors, exact
 
 

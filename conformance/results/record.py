@@ -61,7 +61,7 @@ class Quantity:
 
 
 def exit_code_of(records: Iterable[Record]) -> int:
-    """2 where a case was rejected; else 0 where all agree, 1 for a disagreement, a broken contract or an error, else 3."""
+    """2 where a case was rejected, else as the verdicts say."""
     found = list(records)
     return 2 if any(record.rejected for record in found) else exit_code(record.verdict for record in found)
 

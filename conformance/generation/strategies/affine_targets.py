@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.generation.affine import Affine, describe_affine, load_affine
+from conformance.generation.affine import Affine, load_affine
 from conformance.generation.bits import Bits
 from conformance.generation.drawing import Drawing, find_float_arrays, find_leaves
 from conformance.generation.exact_sum import hit
+from conformance.generation.schema_parts import describe_affine
 from conformance.generation.stack import Stack
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf
@@ -33,7 +34,7 @@ _SHOWN = 4
 """So many targets are told in a case's reason."""
 
 
-def describe(problem: Problem) -> dict[str, Any]:
+def describe(_problem: Problem) -> dict[str, Any]:
     """The schema of its parameters."""
     target = {
         "type": "number",
@@ -42,7 +43,7 @@ def describe(problem: Problem) -> dict[str, Any]:
         "description": "a number, rounded to float32",
     }
     return {
-        "affine": describe_affine(problem),
+        "affine": describe_affine(),
         "targets": {"type": "array", "minItems": 1, "uniqueItems": True, "items": target},
         "neighbours": {"type": "boolean", "description": "Whether each target's neighbours in float32 are hit too."},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "How often each target is hit."},
@@ -81,19 +82,19 @@ def _solve(
     number, slots = targets.shape
     rows_dim, features_dim = arrays[affine.inputs].dims
     rows, features = (dims[dim] if isinstance(dim, str) else dim for dim in (rows_dim, features_dim))
-    bias = (bits.below(33, (number, slots if affine.units else 1)) - 16) * _GRID
+    bias = bits.steps(-16, 16, _GRID, (number, slots if affine.units else 1))
     bias = bias if affine.bias else np.zeros_like(bias)
-    others = bits.below(17, (number, slots, features)) * _GRID
+    others = bits.steps(0, 16, _GRID, (number, slots, features))
     pivots = bits.below(features, (number,))
-    cases = np.arange(number)
+    cases: NDArray[np.int64] = np.arange(number)
     if not affine.units:
-        weights = (8 + bits.below(25, (number, features))) * _GRID * bits.signs((number, features))
+        weights = bits.steps(8, 32, _GRID, (number, features)) * bits.signs((number, features))
         weights[cases, pivots] = bits.pick(_PIVOTS, (number,)) * bits.signs((number,))
         fixed = np.broadcast_to(weights[:, None, :], (number, slots, features))
         solved, bias = hit(targets, fixed, others, pivots, bias)
         given = {affine.inputs: solved, affine.weights: weights}
         return {**given, affine.bias: bias[:, 0]} if affine.bias else given
-    inputs = bits.below(33, (number, rows, features)) * _GRID - 1.0
+    inputs = bits.steps(-16, 16, _GRID, (number, rows, features))
     inputs[cases, :, pivots] = bits.pick(_PIVOTS, (number, rows)) * bits.signs((number, rows))
     fixed = inputs[:, np.arange(slots) % rows, :]
     solved, bias = hit(targets, fixed, others, pivots, bias)

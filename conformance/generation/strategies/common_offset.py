@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.generation.affine import describe_affine, load_affine
+from conformance.generation.affine import load_affine
 from conformance.generation.bits import Bits
 from conformance.generation.drawing import Drawing, find_float_arrays, shape_of
+from conformance.generation.schema_parts import describe_affine, describe_leaves
 from conformance.generation.stack import Stack
 from conformance.values.problem import Problem
 
@@ -21,18 +22,17 @@ SUMMARY = (
 REQUIRED = ("leaves", "offsets")
 
 
-def describe(problem: Problem) -> dict[str, Any]:
+def describe(_problem: Problem) -> dict[str, Any]:
     """The schema of its parameters."""
-    leaf = {"enum": list(find_float_arrays(problem))}
     return {
-        "leaves": {"type": "array", "minItems": 1, "items": leaf, "description": "The leaves that are moved."},
+        "leaves": describe_leaves("The leaves that are moved."),
         "offsets": {
             "type": "array",
             "minItems": 1,
             "items": {"type": "number", "minimum": -1e38, "maximum": 1e38},
             "description": "What is added to them.",
         },
-        "affine": describe_affine(problem),
+        "affine": describe_affine(),
     }
 
 
@@ -55,7 +55,7 @@ def draw(drawing: Drawing, bits: Bits, recipe: Mapping[str, Any], dims: Mapping[
     if "affine" in recipe:
         affine = load_affine(drawing.problem, recipe)
         # Multiples of 1/64, so that their sums are exact in any order.
-        weights = bits.below(257, (number, *shape_of(arrays[affine.weights], dims))) / 64.0 - 2.0
+        weights = bits.steps(-128, 128, 2.0**-6, (number, *shape_of(arrays[affine.weights], dims)))
         given[affine.weights] = weights
         if affine.bias and affine.inputs in recipe["leaves"]:
             taken = weights.sum(axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.generation.bits import Bits
 from conformance.generation.drawing import Drawing, RecipeFault, find_float_arrays, find_leaves, shape_of
+from conformance.generation.schema_parts import describe_leaf, describe_leaves
 from conformance.generation.stack import Stack
 from conformance.values.problem import Problem
 
@@ -16,19 +17,18 @@ SUMMARY = "The leaf `target` is `prediction` times 1 + nudge, for each of `nudge
 REQUIRED = ("target", "prediction", "nudges")
 
 
-def describe(problem: Problem) -> dict[str, Any]:
+def describe(_problem: Problem) -> dict[str, Any]:
     """The schema of its parameters."""
-    leaf = {"enum": list(find_float_arrays(problem))}
     return {
-        "target": {**leaf, "description": "The leaf that is fitted."},
-        "prediction": {**leaf, "description": "The leaf that it equals."},
+        "target": describe_leaf("The leaf that is fitted."),
+        "prediction": describe_leaf("The leaf that it equals."),
         "nudges": {
             "type": "array",
             "minItems": 1,
             "items": {"type": "number", "minimum": -1, "maximum": 1},
             "description": "Relative distances between the two, 0 for an exact fit.",
         },
-        "zero": {"type": "array", "items": leaf, "description": "Leaves that are zero, so that nothing else is added."},
+        "zero": describe_leaves("Leaves that are zero, so that nothing else is added."),
     }
 
 

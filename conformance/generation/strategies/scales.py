@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conformance.generation.bits import Bits
 from conformance.generation.drawing import Drawing, find_float_arrays, keep_inside, shape_of
@@ -42,7 +43,7 @@ def draw(drawing: Drawing, bits: Bits, recipe: Mapping[str, Any], dims: Mapping[
     """One stack for each entry."""
     arrays = find_float_arrays(drawing.problem)
     for entry in recipe["scales"]:
-        scaled = {}
+        scaled: dict[str, NDArray[np.float64]] = {}
         for name, scale in entry.items():
             shape = (1, *shape_of(arrays[name], dims))
             numbers = (bits.signs(shape) * (1.0 + bits.uniform(shape)) * float(scale)).astype(np.float32)

@@ -6,28 +6,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conformance.generation.bits import Bits
 from conformance.generation.drawing import Drawing, find_float_arrays, shape_of
+from conformance.generation.schema_parts import describe_leaves
 from conformance.generation.stack import Stack
 from conformance.values.problem import Problem
 
-SUMMARY = "Each group of `leaves` filled with 0, with -0.0, and with zeros of both signs; the rest as `moderate` draws it."
+SUMMARY = (
+    "Each group of `leaves` filled with 0, with -0.0, and with zeros of both signs; the rest as `moderate` draws it."
+)
 REQUIRED = ("leaves",)
 _SIGNS = ("positive", "negative", "mixed")
 
 
-def describe(problem: Problem) -> dict[str, Any]:
+def describe(_problem: Problem) -> dict[str, Any]:
     """The schema of `leaves`."""
-    group = {
-        "type": "array",
-        "minItems": 1,
-        "uniqueItems": True,
-        "items": {"enum": list(find_float_arrays(problem)), "description": "An input's leaf, an array of float32."},
-    }
-    return {
-        "leaves": {"type": "array", "minItems": 1, "items": group, "description": "Groups of leaves that are zero."}
-    }
+    group = describe_leaves("Leaves that are zero together.")
+    return {"leaves": {"type": "array", "minItems": 1, "items": group, "description": "Groups of leaves."}}
 
 
 def count(_problem: Problem, recipe: Mapping[str, Any], _dims: Mapping[str, int]) -> int:
@@ -39,7 +36,7 @@ def draw(drawing: Drawing, bits: Bits, recipe: Mapping[str, Any], dims: Mapping[
     """One stack for each group."""
     arrays = find_float_arrays(drawing.problem)
     for group in recipe["leaves"]:
-        zeros = {}
+        zeros: dict[str, NDArray[np.float64]] = {}
         for name in group:
             shape = shape_of(arrays[name], dims)
             signs = [np.ones(shape), -np.ones(shape), bits.signs(shape)]
