@@ -88,7 +88,8 @@ def cli() -> None:
 def run(context: click.Context, **options: Any) -> None:
     """Verify cases: all below cases/, or those of each PATH (file or folder) or CASE (problem/group/name).
 
-    Options that are not listed here go to pytest: -k EXPRESSION, -n WORKERS, -x, --pdb, --durations=N ...
+    Many cases of a file that agree share a row of the table; with -v each has its own. Options that are not listed here
+    go to pytest: -k EXPRESSION, -n WORKERS, -x, -v, --pdb, --durations=N ...
     """
     from conformance.commands.run import RunOptions, execute
 
@@ -197,12 +198,13 @@ def bless(context: click.Context, paths: tuple[str, ...], root: Path | None, *, 
 
 @cli.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+@click.option("-v", "--verbose", "whole", is_flag=True, help="A row for every case.")
 @click.pass_context
-def compare(context: click.Context, results: tuple[Path, ...]) -> None:
+def compare(context: click.Context, results: tuple[Path, ...], *, whole: bool) -> None:
     """Show the run of a results file again."""
     from conformance.commands.compare import execute
 
-    context.exit(execute(results))
+    context.exit(execute(results, whole=whole))
 
 
 @cli.command()

@@ -17,7 +17,7 @@ from conformance.results.results_file import load_results
 from conformance.values.verdict import Verdict
 
 
-def execute(paths: Sequence[Path]) -> int:
+def execute(paths: Sequence[Path], *, whole: bool) -> int:
     """The exit code that the run of one results file deserves, after it was shown.
 
     Raises:
@@ -36,7 +36,7 @@ def execute(paths: Sequence[Path]) -> int:
     for line in diagnoses.render_rest():
         click.echo(f"{line}\n")
     if results.records:
-        click.echo(render_table(results.records, colour=sys.stdout.isatty()) + "\n")
+        click.echo(render_table(results.records, colour=sys.stdout.isatty(), whole=whole) + "\n")
     unresolved = find_unresolved(results.records)
     for line in render_unresolved(unresolved):
         click.echo(line)

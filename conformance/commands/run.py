@@ -36,8 +36,11 @@ _QUIET = (
     "-p",
     "--lf",
     "--ff",
+    "-v",
+    "--verbose",
 )
 """pytest's options that say nothing on the screen; with any other, pytest's own output is shown."""
+_VERBOSE = ("-v", "--verbose")
 _INTERACTIVE = ("--pdb", "--trace")
 
 
@@ -105,14 +108,15 @@ def execute(options: RunOptions) -> int:
     if writer is not None:
         counts = {"collected": len(outcome.planned), "reported": len(outcome.records)}
         writer.write_footer({**counts, "stopped": outcome.enough, "interrupted": outcome.interrupted})
-    return _conclude(outcome, selection, root, time.monotonic() - begun)
+    whole = _given(options.pytest_arguments, _VERBOSE)
+    return _conclude(outcome, selection, root, time.monotonic() - begun, whole=whole)
 
 
-def _conclude(outcome: Outcome, selection: Selection, root: Path, seconds: float) -> int:
+def _conclude(outcome: Outcome, selection: Selection, root: Path, seconds: float, *, whole: bool) -> int:
     records = [outcome.records[node] for node in outcome.planned if node in outcome.records]
     code = exit_code_of(records)
     if records:
-        click.echo(render_table(records, colour=sys.stdout.isatty()))
+        click.echo(render_table(records, colour=sys.stdout.isatty(), whole=whole))
         click.echo()
     if outcome.fatal is not None:
         click.echo(f"conformance: {outcome.fatal.text}", err=True)

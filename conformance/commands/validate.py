@@ -22,9 +22,9 @@ def execute(paths: Sequence[str], root: Path | None, *, values: bool, form: str)
     faults = list(validation.faults)
     unproven: Sequence[str] = ()
     counts = [
-        (len(validation.problem_files), "problem file"),
-        (len(validation.case_files), "case file"),
-        (len(validation.cases), "case"),
+        (len(validation.problem_files), "problem file{s}"),
+        (len(validation.case_files), "case file{s}"),
+        (len(validation.cases), "case{s}"),
     ]
     if values:
         # Imported here: without it no oracle is needed.
@@ -33,8 +33,11 @@ def execute(paths: Sequence[str], root: Path | None, *, values: bool, form: str)
         found = revaluate(validation.cases)
         faults = sorted({*faults, *found.faults})
         unproven = found.unproven
-        counts += [(found.generated, "case generated again"), (found.expected, "expected value checked")]
+        counts += [
+            (found.generated, "case{s} generated again"),
+            (found.expected, "case{s} with expected values checked"),
+        ]
     for line in (*render_faults(faults, form), *unproven):
         click.echo(line)
-    click.echo(render_counts([*counts, (len(faults), "fault")]))
+    click.echo(render_counts([*counts, (len(faults), "fault{s}")]))
     return 2 if faults else 3 if unproven else 0

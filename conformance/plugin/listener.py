@@ -80,6 +80,6 @@ class Listener:
             from conformance.rendering.run import render_table, render_unresolved
 
             terminalreporter.section("conformance")
-            terminalreporter.write_line(render_table(self._records))
+            terminalreporter.write_line(render_table(self._records, whole=terminalreporter.verbosity > 0))
             for line in render_unresolved(find_unresolved(self._records)):
                 terminalreporter.write_line(line, red=True)

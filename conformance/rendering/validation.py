@@ -15,10 +15,10 @@ def render_faults(faults: Iterable[FileFault], form: str) -> list[str]:
 
 
 def render_counts(counts: Sequence[tuple[int, str]]) -> str:
-    """The counts in one line, each with its word; those of nothing are left out but for the last."""
+    """The counts in one line, each with its noun, which ``{s}`` makes a plural; none of nothing but for the last."""
     *first, last = counts
     shown = [*(pair for pair in first if pair[0]), last]
-    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in shown)
+    return ", ".join(f"{count} {noun.format(s='' if count == 1 else 's')}" for count, noun in shown)
 
 
 def _annotate(fault: FileFault) -> str:

@@ -86,7 +86,7 @@ def _solve(
     bias = bias if affine.bias else np.zeros_like(bias)
     others = bits.steps(0, 16, _GRID, (number, slots, features))
     pivots = bits.below(features, (number,))
-    cases: NDArray[np.int64] = np.arange(number)
+    cases = np.arange(number, dtype=np.int64)
     if not affine.units:
         weights = bits.steps(8, 32, _GRID, (number, features)) * bits.signs((number, features))
         weights[cases, pivots] = bits.pick(_PIVOTS, (number,)) * bits.signs((number,))
