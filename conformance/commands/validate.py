@@ -33,10 +33,8 @@ def execute(paths: Sequence[str], root: Path | None, *, values: bool, form: str)
         found = revaluate(validation.cases)
         faults = sorted({*faults, *found.faults})
         unproven = found.unproven
-        counts += [
-            (found.generated, "case{s} generated again"),
-            (found.expected, "case{s} with expected values checked"),
-        ]
+        counts.append((found.generated, "case{s} generated again"))
+        counts.append((found.expected, "case{s} with expected values checked"))
     for line in (*render_faults(faults, form), *unproven):
         click.echo(line)
     click.echo(render_counts([*counts, (len(faults), "fault{s}")]))

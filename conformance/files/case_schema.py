@@ -22,7 +22,9 @@ def create_case_schema(problem: Problem) -> Schema:
     properties = frame["$defs"]["case"]["properties"]
     properties["inputs"] = _tree(dict(problem.inputs), "")
     properties["expected"] = _tree(problem.outputs, "")
-    frame["properties"]["origin"]["properties"]["recipe"], definitions = create_recipe_schema(problem)
+    recipe, definitions = create_recipe_schema(problem)
+    _, generated = frame["properties"]["origin"]["allOf"]
+    generated["then"]["properties"]["recipe"] = recipe
     frame["$defs"] |= definitions
     properties["uninformative"]["items"] = {"enum": [name for name, _ in leaves(problem.outputs)]}
     return create_schema(frame)

@@ -16,6 +16,8 @@ from conformance.values.kinds import is_dict, is_list
 from conformance.values.problem import Problem
 
 RECIPE: JsonPath = ("origin", "recipe")
+_TOLD = 3
+"""Of a recipe's faults, which are often all alike."""
 MOST_BYTES = 256 * 1024
 """A file that would be larger than this keeps its recipe alone."""
 
@@ -62,8 +64,11 @@ def leave_out(document: Document) -> bytes:
 
 def blame_recipe(document: Document, faults: Iterable[FileFault]) -> Iterator[FileFault]:
     """Faults of cases that the file does not hold, as faults of the recipe that they come from."""
-    for fault in faults:
+    told = list(faults)
+    for fault in told[:_TOLD]:
         yield document.fault(RECIPE, f"makes a case with a fault: {fault.path}: {fault.message}")
+    if len(told) > _TOLD:
+        yield document.fault(RECIPE, f"makes cases with {len(told) - _TOLD} faults more")
 
 
 def check_regenerated(document: Document, problem: Problem) -> Iterator[FileFault]:

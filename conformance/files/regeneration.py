@@ -41,7 +41,7 @@ def regenerate(file: Path, problem_of: Callable[[str], Problem]) -> Regenerated 
     faults += create_case_schema(problem).check(head)
     if faults:
         raise InputFault(*sorted(faults))
-    cases = read_expanded(head, problem)
+    cases = read_expanded(document, problem)
     filled = fill_in(document, problem)
     alone = len(filled) > MOST_BYTES
     return Regenerated(document.text.encode(), leave_out(document) if alone else filled, len(cases), alone)

@@ -48,7 +48,7 @@ class Schema:
         except ValueError:
             # The validator has a limit of its own, well above what any case needs.
             raise InputFault(too_deep(document.file)) from None
-        return [fault for error in errors for fault in self._faults(document, error)]
+        return list(dict.fromkeys(fault for error in errors for fault in self._faults(document, error)))
 
     def _faults(self, document: Document, error: ValidationError) -> list[FileFault]:
         path: JsonPath = tuple(error.instance_path)
@@ -134,6 +134,7 @@ def _message(name: str, details: Mapping[str, Any], where: Mapping[str, Any], fo
         "minLength": lambda: "a text that is not empty",
         "uniqueItems": lambda: "each item once",
         "minimum": lambda: f"at least {where['minimum']}",
+        "exclusiveMinimum": lambda: f"more than {where['exclusiveMinimum']}",
         "maximum": lambda: f"at most {where['maximum']}",
         "minItems": lambda: f"at least {where['minItems']}",
         "maxItems": lambda: f"at most {where['maxItems']}",

@@ -22,7 +22,7 @@ def create_recipe_schema(problem: Problem) -> tuple[dict[str, Any], dict[str, An
     common = _describe_common(problem)
     branches: list[dict[str, Any]] = []
     for name, strategy in strategies.items():
-        required = ["strategy", "seed", *(["dims"] if find_letters(problem) else []), *strategy.REQUIRED]
+        required = [*(["dims"] if find_letters(problem) else []), *strategy.REQUIRED]
         shared = {part: {"$ref": f"#/$defs/{PREFIX}{part}"} for part in common}
         properties = {"strategy": {"const": name}, **shared, **strategy.describe(problem)}
         chosen = {"additionalProperties": False, "required": required, "properties": properties}

@@ -44,8 +44,8 @@ def render_header(header: Mapping[str, Any]) -> str:
 def render_table(records: Sequence[Record], colour: bool = False, whole: bool = False) -> str:
     """A row per case, a column per mode with the largest z there, behind the cause or verdict where it does not agree.
 
-    Unless it is to be `whole`, the cases of a file that agree share a row where they are many: the largest z of all, and
-    the digits of each quantity in the case that tells most of it. Nothing is cut off: a narrow terminal wraps its lines.
+    Unless it is to be `whole`, the cases of a file that agree share a row where they are many: the largest z of all,
+    and the digits of each quantity in the case that tells most. Nothing is cut off: a narrow terminal wraps its lines.
     """
     placements = _placements(records)
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -7,6 +7,7 @@ therefore carry, beside the value, the sum of magnitudes of all that was added u
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import flint
@@ -14,8 +15,16 @@ import numpy as np
 import pytest
 from flint import arb
 
+from conformance.files.case_file import load_case_files
+from conformance.files.discovery import find_case_files
+from conformance.files.problem_file import ProblemFolder
+from conformance.judging.documented import SLACK, unit_of
 from conformance.values.arithmetic import CPU
+from conformance.values.case import Case
 
+ROOT = Path(__file__).resolve().parents[2]
+UNDERFLOW = float(np.finfo(np.float32).smallest_subnormal) / 2
+"""A zero in a file stands for whatever float32 rounds to zero."""
 _ROUNDOFF = 2.0**-53
 _STEPS = 64
 """More roundings than lie on any path from an input to an output, for dimensions up to 8: sums included."""
@@ -101,6 +110,20 @@ def assert_enclosed(estimation: Any, closed_form: dict[str, list[tuple[arb, arb]
         for value, (true, size) in zip(np.ravel(estimation.quantities[quantity].value), elements, strict=True):
             error = abs(number(value) - true)
             assert error <= _STEPS * _ROUNDOFF * size, f"{quantity}: {value} against {true}"
+
+
+CLOSED_FORMS = {"logistic_regression": logistic_closed_form, "residual_mlp_block": block_closed_form}
+SHIPPED = load_case_files(find_case_files(ROOT), ProblemFolder(ROOT))
+
+
+@pytest.mark.parametrize("case", [case for case in SHIPPED if case.expected is not None], ids=lambda case: case.id)
+def test_every_shipped_expected_value_is_the_closed_form_rounded(case: Case) -> None:
+    assert case.expected is not None
+    assert case.rounding is not None
+    for quantity, elements in CLOSED_FORMS[case.problem.name](dict(case.inputs)).items():
+        for written, (true, _) in zip(np.ravel(case.expected[quantity]), elements, strict=True):
+            unit = unit_of(np.asarray(written), case.rounding).item()
+            assert abs(number(written) - true) <= (0.5 + SLACK) * unit + UNDERFLOW, f"{quantity}: {written}, {true}"
 
 
 @pytest.mark.parametrize("seed", range(40))

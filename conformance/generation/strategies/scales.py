@@ -21,9 +21,9 @@ def describe(problem: Problem) -> dict[str, Any]:
     """The schema of `scales`."""
     scale = {
         "type": "number",
-        "exclusiveMinimum": 0,
+        "minimum": 1e-45,
         "maximum": 1e38,
-        "description": "a scale of more than 0 and at most 1e38",
+        "description": "a scale from 1e-45 to 1e38",
     }
     entry = {
         "type": "object",
