@@ -1,4 +1,4 @@
-"""``conformance new``: a case file to begin with."""
+"""``conformance new``: a case file to begin with, and the schemas with which an editor helps to fill it in."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from conformance.errors import UnknownProblem, UsageError
 from conformance.files.discovery import find_root
 from conformance.files.document import show
 from conformance.files.problem_file import ProblemFolder
+from conformance.files.schema_files import write_schema_files
 from conformance.files.skeleton import parse_dims, write_skeleton
 
 
@@ -26,6 +27,7 @@ def execute(problem: str, name: str, dims: str, root: Path | None) -> int:
     except UnknownProblem as error:
         raise UsageError(f"writing a new case: {error}") from None
     path = write_skeleton(problems, found, name, parse_dims(dims))
+    write_schema_files(problems)
     click.echo(f"{show(path)}: a valid case to begin with; put in its numbers and say why it is there, then")
     click.echo(f"  conformance validate {show(path)}")
     click.echo(f"  conformance run {show(path)}")

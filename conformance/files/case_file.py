@@ -23,8 +23,7 @@ def load_cases(file: Path, problem_of: Callable[[str], Problem]) -> list[Case]:
     """The cases in `file`, in its order; `problem_of` hands out the problem that the file names.
 
     Raises:
-        UsageError: the file cannot be read.
-        InputFault: it is not what the format demands; all of its faults are told. Or its problem is wrong.
+        InputFault: the file cannot be read, or is not what the format demands, or its problem is wrong; all is told.
     """
     document = load_document(file)
     problem = load_problem_of(document, problem_of)
@@ -87,7 +86,6 @@ def load_case_files(files: Sequence[Path], problem_of: Callable[[str], Problem])
     """The cases of several files, in order.
 
     Raises:
-        UsageError: a file cannot be read.
         InputFault: any of the files is wrong, or two cases have the same id; the faults of all files are told.
     """
     cases: list[Case] = []

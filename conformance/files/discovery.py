@@ -148,7 +148,18 @@ def _is_root(folder: Path) -> bool:
 def _files_in(folder: Path, root: Path) -> list[Path]:
     schemas = (root / "cases" / "schema").absolute()
     return sorted(
-        file.resolve()
+        _resolve(file)
         for file in folder.absolute().rglob("*.json")
-        if file.name != FILE and not file.name.endswith(".schema.json") and schemas not in file.parents
+        if file.name != FILE
+        and not file.name.endswith(".schema.json")
+        and schemas not in file.parents
+        and not file.is_dir()
     )
+
+
+def _resolve(file: Path) -> Path:
+    """The file that a link leads to; the link itself where it leads nowhere, so that it is told and not passed over."""
+    try:
+        return file.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return file

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from conformance.errors import FileFault, InputFault, UsageError
+from conformance.errors import FileFault, InputFault
 from conformance.files.positions import JsonPath, Positions, line_and_column, open_path, render_path
 from conformance.values.kinds import is_dict, is_list
 
@@ -103,10 +103,17 @@ class _Hooks:
 
 def show(file: Path) -> str:
     """A file's path as a person would write it: relative to the current directory where it lies below it."""
+    for where in (file.absolute(), _resolve(file)):
+        if where.is_relative_to(Path.cwd()):
+            return str(where.relative_to(Path.cwd()))
+    return str(file)
+
+
+def _resolve(file: Path) -> Path:
     try:
-        return str(file.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(file)
+        return file.resolve()
+    except (OSError, RuntimeError):  # a loop of links
+        return file
 
 
 def describe(value: object) -> str:
@@ -126,13 +133,13 @@ def load_document(file: Path) -> Document:
     """The document in `file`.
 
     Raises:
-        UsageError: the file cannot be read.
-        InputFault: it is no JSON in UTF-8.
+        InputFault: the file cannot be read, or is no JSON in UTF-8.
     """
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise UsageError(f"reading {show(file)}: {error.strerror}; wanted a JSON file") from None
+        message = f"found a file that cannot be read ({error.strerror}), wanted a JSON file"
+        raise InputFault(FileFault(show(file), 1, 1, "$", message)) from None
     text = _decode(file, data)
     hooks = _Hooks()
     try:

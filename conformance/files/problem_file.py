@@ -55,8 +55,7 @@ def load_problem(folder: Path) -> Problem:
     """The problem that `folder` declares in its problem.json.
 
     Raises:
-        UsageError: there is no such file.
-        InputFault: it is not what the format demands.
+        InputFault: there is no such file, or it is not what the format demands.
     """
     document = load_document(folder / FILE)
     faults = [*document.faults, *load_schema("problem").check(document)]

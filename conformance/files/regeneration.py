@@ -28,8 +28,7 @@ def regenerate(file: Path, problem_of: Callable[[str], Problem]) -> Regenerated 
     """The file with the cases of its recipe, whatever it holds as cases now; None where it is not generated.
 
     Raises:
-        UsageError: the file cannot be read.
-        InputFault: it is wrong in anything but its cases, or its recipe makes cases that are.
+        InputFault: the file cannot be read, or is wrong in anything but its cases, or its recipe makes cases that are.
     """
     document = load_document(file)
     problem = load_problem_of(document, problem_of)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.errors import FileFault, InputFault, NotProven, UsageError
+from conformance.errors import FileFault, InputFault, NotProven
 from conformance.files.case_file import check_ids, load_cases
 from conformance.files.discovery import find_case_files
-from conformance.files.document import show
 from conformance.files.problem_file import FILE, ProblemFolder, load_problem
 from conformance.files.schema_files import check_schema_files
 from conformance.values.case import Case
@@ -44,8 +43,6 @@ def validate(root: Path, paths: Sequence[str | Path] = ()) -> Validation:
                 cases += load_cases(file, problem_of)
         except InputFault as error:
             faults.update(dict.fromkeys(error.faults))
-        except UsageError as error:
-            faults[FileFault(show(file), 1, 1, "$", str(error))] = None
     faults.update(dict.fromkeys(check_ids(cases)))
     if not paths:
         faults.update(dict.fromkeys(check_schema_files(problem_of)))

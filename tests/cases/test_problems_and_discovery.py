@@ -147,7 +147,7 @@ def test_validate_tells_faults_and_counts_and_exits_with_2(tmp_path: Path):
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
     assert 2 == done.returncode
     assert "cases/double/bad.json:1:14: $.version: found ',', wanted no comma before a closing bracket" in done.stdout
-    assert "3 files, 1 case, 1 fault" in done.stdout
+    assert "1 problem file, 2 case files, 1 case, 1 fault" in done.stdout
     (root / "cases" / "double" / "bad.json").unlink()
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
-    assert (0, "2 files, 1 case, 0 faults\n") == (done.returncode, done.stdout)
+    assert (0, "1 problem file, 1 case file, 1 case, 0 faults\n") == (done.returncode, done.stdout)
