@@ -29,6 +29,6 @@ def execute(problem: str, name: str, dims: str, root: Path | None) -> int:
     path = write_skeleton(problems, found, name, parse_dims(dims))
     write_schema_files(problems)
     click.echo(f"{show(path)}: a valid case to begin with; put in its numbers and say why it is there, then")
-    click.echo(f"  conformance validate {show(path)}")
-    click.echo(f"  conformance run {show(path)}")
+    for command in ("validate", "bless", "run"):
+        click.echo(f"  conformance {command} {show(path)}")
     return 0

@@ -1,8 +1,7 @@
-"""The wheel alone verifies a root of a user's own, and CONTRIBUTING's examples are what they say."""
+"""The wheel alone verifies a root of a user's own."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, Command
+from command_line import ROOT
+from contributing import carry_out, load_steps
 
 FORMS = "def mean_square(x, w, jnp):\n    return jnp.mean((x @ w) ** 2)\n"
 IMPLEMENTATION = """
@@ -28,44 +28,11 @@ CASES = """{"version": 1, "problem": "quadratic", "origin": {"kind": "written"},
   {"name": "two-rows", "inputs": {"w": [0.5, -1.25], "x": [[1.0, 2.0], [0.1, -0.3]]}}]}"""
 
 
-def blocks(language: str) -> list[str]:
-    """CONTRIBUTING's code blocks in a language, without their indentation."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
-    return [re.sub(rf"^{indent}", "", body, flags=re.MULTILINE) for indent, body in found]
-
-
 def write_quadratic(root: Path) -> Path:
-    """The root with CONTRIBUTING's problem in it, by its three paths."""
-    for folder in ("cases/quadratic", "jax_impl", "torch_oracle"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    implementation, oracle = blocks("python")
-    (root / "cases/quadratic/problem.json").write_text(blocks("json")[1])
+    """The root with CONTRIBUTING's problem in it, and a case of it."""
+    carry_out([step for step in load_steps("Add a problem") if step.path], root)
     (root / "cases/quadratic/written.json").write_text(CASES)
-    (root / "jax_impl/quadratic.py").write_text(implementation)
-    (root / "torch_oracle/quadratic.py").write_text(oracle)
     return root
-
-
-def test_the_problem_that_contributing_adds_is_verified(conformance: Command, tmp_path: Path):
-    done = conformance("run", cwd=write_quadratic(tmp_path))
-    assert 0 == done.returncode, done.stdout + done.stderr
-    assert "quadratic/written/two-rows" in done.stdout
-
-
-@pytest.mark.skipif(shutil.which("ruff", path=Path(sys.executable).parent) is None, reason="needs ruff")
-def test_the_problem_that_contributing_adds_passes_its_own_lint(tmp_path: Path):
-    write_quadratic(tmp_path)
-    command = [Path(sys.executable).with_name("ruff"), "check", "--config", ROOT / "pyproject.toml", "."]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert 0 == done.returncode, done.stdout + done.stderr
-
-
-def test_the_case_that_contributing_adds_is_verified(conformance: Command, tmp_path: Path):
-    (tmp_path / "zero.json").write_text(blocks("json")[0])
-    assert 0 == conformance("validate", tmp_path / "zero.json").returncode
-    done = conformance("run", tmp_path / "zero.json")
-    assert 0 == done.returncode, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
