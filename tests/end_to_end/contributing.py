@@ -25,7 +25,7 @@ class Step:
 
 
 def load_steps(section: str) -> list[Step]:
-    """What a section of CONTRIBUTING says to do: code goes to the file that was last named, and ``$`` begins a command."""
+    """What a section of CONTRIBUTING says: code goes to the file that was last named, and ``$`` begins a command."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     part = text[text.index(f"\n## {section}\n") :].split("\n## ", 2)[1]
     steps: list[Step] = []

@@ -12,7 +12,10 @@ import pytest
 from command_line import ROOT, Command, load_nodes
 
 HERE = Path(__file__).parent
-CASES = {"logistic": ROOT / "cases" / "logistic_regression", "block": ROOT / "cases" / "residual_mlp_block"}
+CASES = {
+    kind: ROOT / "cases" / problem / "documented.json"
+    for kind, problem in (("logistic", "logistic_regression"), ("block", "residual_mlp_block"))
+}
 FILES = sorted((HERE / "implementations").glob("*.py"))
 SAMPLES = ROOT / "tests" / "contracts" / "implementations"
 RIGHT = [

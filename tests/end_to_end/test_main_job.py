@@ -48,7 +48,7 @@ def check_header_and_footer(path: Path) -> None:
 
 
 def test_six_documented_cases_agree_in_three_modes(conformance: Command, tmp_path: Path):
-    done = conformance("run", "--results", tmp_path / "run.jsonl")
+    done = conformance("run", *FILES.values(), "--results", tmp_path / "run.jsonl")
     assert 0 == done.returncode, done.stdout + done.stderr
     rows = {line.split()[0]: line.split()[1:4] for line in done.stdout.splitlines() if "/documented/" in line}
     assert sorted(DOCUMENTED) == sorted(rows)
@@ -58,6 +58,26 @@ def test_six_documented_cases_agree_in_three_modes(conformance: Command, tmp_pat
     for record in load_nodes(tmp_path / "run.jsonl", "record"):
         check_evidence(record)
         check_quantities(record)
+
+
+def test_every_shipped_case_agrees_and_every_quantity_is_resolved_to_four_digits(conformance: Command, tmp_path: Path):
+    done = conformance("run", "-n", "2", "--results", tmp_path / "run.jsonl")
+    assert 0 == done.returncode, done.stdout + done.stderr
+    records = load_nodes(tmp_path / "run.jsonl", "record")
+    assert {"agree"} == {record["verdict"] for record in records}
+    assert len({record["case"] for record in records}) > 200
+    digits: dict[tuple[str, str], float] = {}
+    for record in records:
+        for name, quantity in record["quantities"].items():
+            key = record["case"].split("/")[0], name
+            digits[key] = max(digits.get(key, 0.0), float(quantity["digits"]))
+    assert 8 == len(digits)
+    assert all(found >= 4 for found in digits.values()), digits
+    # Many cases of a file share a row; each has its own with -v.
+    assert "logistic_regression/extreme-logits (90 cases)" in done.stdout
+    whole = conformance("compare", "-v", tmp_path / "run.jsonl")
+    assert 0 == whole.returncode
+    assert 90 == whole.stdout.count("\nlogistic_regression/extreme-logits/n1-d1-")
 
 
 def check_evidence(record: dict[str, Any]) -> None:
@@ -95,7 +115,8 @@ def test_plain_pytest_gives_the_same_verdicts_with_two_workers(tmp_path: Path, s
     if settings is not None:
         (tmp_path / "pytest.ini").write_text(settings)
         chosen = ("-c", str(tmp_path / "pytest.ini"))
-    command = [sys.executable, "-m", "pytest", "cases", "-n", "2", "-p", "no:cacheprovider", *chosen]
+    files = [str(file.relative_to(ROOT)) for file in FILES.values()]
+    command = [sys.executable, "-m", "pytest", *files, "-n", "2", "-p", "no:cacheprovider", *chosen]
     done = subprocess.run(
         [*command, f"--conformance-results={tmp_path / 'pytest.jsonl'}"],
         cwd=ROOT,
