@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -25,6 +26,7 @@ from ._operations import (
     SIGNS,
     STEPS,
     SUMS,
+    WRITES,
     in_place,
     operation_name,
 )
@@ -48,6 +50,11 @@ def tensors(values: Any) -> list[Tensor]:
     return []
 
 
+def storage(tensor: Tensor) -> int:
+    """The address that a tensor's views share."""
+    return tensor.untyped_storage().data_ptr()
+
+
 def is_composite(operation: Any) -> bool:
     """Whether PyTorch itself writes the operation as others, in terms of which it is differentiated."""
     return operation.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)  # noqa: SLF001
@@ -61,6 +68,11 @@ class ClassifyingMode(TorchDispatchMode):
         self._problem = problem
         self._accuracy = accuracy
         self._names: dict[Any, tuple[str, bool]] = {}
+        self._protected: list[Tensor] = []
+
+    def protect(self, inputs: Sequence[Tensor]) -> None:
+        """Lets nothing be written to these, nor to views of them."""
+        self._protected = list(inputs)
 
     def refuse(self, operation: Any, reason: str, advice: str = _ADVICE) -> NoReturn:
         """Raises the refusal of `operation`.
@@ -84,6 +96,9 @@ class ClassifyingMode(TorchDispatchMode):
         if found is None:
             self.refuse(func, f"the arithmetic states no accuracy for {name}")
         return found
+
+    def _is_protected(self, written: Tensor) -> bool:
+        return storage(written) in map(storage, self._protected)
 
     def _classify(self, func: Any, args: Any, kwargs: Any) -> tuple[str, bool]:
         name = operation_name(func)
@@ -117,10 +132,12 @@ class ClassifyingMode(TorchDispatchMode):
             results = self.apply(func, name, args, kwargs)
             self._check_types(func, results)
             return results
-        # Autograd's own formulas write to tensors that they have just made; an oracle is to leave its data alone.
+        # Autograd's own formulas, and fused losses, write to tensors that they have just made; an oracle is to leave
+        # its data alone.
         functional = getattr(getattr(torch.ops.aten, name, None), func._overloadname, None)  # noqa: SLF001
         in_backward = torch._C._current_graph_task_id() != -1  # noqa: SLF001
-        if not in_backward or functional is None or in_place(functional):
+        allowed = in_backward or (name in WRITES and not self._is_protected(args[0]))
+        if not allowed or functional is None or in_place(functional):
             self.refuse(func, "it writes to its operand in place; write it as an operation that returns its result")
         results = self.apply(functional, name, args, kwargs)
         self._check_types(func, results)

@@ -27,6 +27,9 @@ EXACT = frozenset(
 )
 """Results that are copies of operands, up to their sign."""
 
+WRITES = frozenset(("masked_fill",))
+"""Copies that PyTorch's fused losses make in place, to tensors of their own (cross_entropy with label smoothing)."""
+
 ROUNDED = frozenset("add sub rsub mul div reciprocal sqrt square".split())
 """Correctly rounded: one rounding."""
 

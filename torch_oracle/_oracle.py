@@ -232,6 +232,7 @@ class TorchOracle:
         return mode, self._checker.arrays(self._run(inputs, mode, batch), batch, shapes)
 
     def _run(self, inputs: dict[str, Any], mode: ClassifyingMode, batch: Sequence[int]) -> Any:
+        mode.protect([leaf for _, leaf in leaves(inputs) if isinstance(leaf, Tensor)])
         try:
             with mode:
                 return self._evaluate(*inputs.values())

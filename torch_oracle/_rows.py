@@ -14,7 +14,7 @@ from torch._decomp import decomposition_table
 from typing_extensions import override
 
 from ._decompositions import ALTERNATIVES, DECOMPOSITIONS, add_scaled, raise_to_power, subtract_scaled
-from ._dispatch import ClassifyingMode, is_composite, tensors
+from ._dispatch import ClassifyingMode, is_composite, storage, tensors
 from ._grids import Grids
 from ._operations import (
     ACCUMULATIONS,
@@ -38,11 +38,6 @@ _WHOLE_FLOAT32 = 2.0**24
 def is_float32(value: float) -> bool:
     """Whether float32 holds the number, or no finite number is meant."""
     return not math.isfinite(value) or float(np.float32(value)) == value
-
-
-def storage(tensor: Tensor) -> int:
-    """The address that a tensor's views share."""
-    return tensor.untyped_storage().data_ptr()
 
 
 class RowMode(ClassifyingMode):

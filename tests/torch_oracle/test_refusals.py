@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.errors import OracleFault, OracleRefusal
+from conformance.errors import CaseRejected, OracleFault, OracleRefusal
 from conformance.values.arithmetic import CPU
 
 X = [[1.3, -2.1, 3.2], [0.5, 0.26, -1.4]]
@@ -22,12 +22,17 @@ REFUSED = {
     "bfloat16": ("loss = x.to(torch.bfloat16).double().sum((-2, -1))", r"torch\.bfloat16"),
     "complex": ("loss = torch.complex(x, x).abs().sum((-2, -1))", "complex"),
     "in-place": ("z = x * 2\nz += 1\nloss = z.sum((-2, -1))", "in place"),
+    "in-place choice of an input": ("loss = x.detach().masked_fill_(x > 5, 0.0).sum((-2, -1))", "in place"),
+    "in-place choice of a view of an input": (
+        "loss = x.detach()[..., 0].masked_fill_(x[..., 0] > 5, 0.0).sum(-1)",
+        "in place",
+    ),
     "convolution": ("k = torch.ones(1, 1, 2, dtype=x.dtype)\nloss = F.conv1d(x.unsqueeze(-2), k).sum()", "convolution"),
     "solver": ("loss = torch.linalg.solve(x @ x.mT, x).sum((-2, -1))", "solve"),
     "attention": ("loss = F.scaled_dot_product_attention(x, x, x).sum((-2, -1))", "attention as one operation"),
     "whole quotient": ('loss = torch.div(x, 0.7, rounding_mode="floor").sum((-2, -1))', "tie rule"),
     "sort": ("loss = x.sort(-1).values.sum((-2, -1))", "sort"),
-    "overflow": ("loss = torch.exp(x * x * 10).sum((-2, -1))", r"exp.*2\.96e\+44.*float32"),
+    "overflow": ("loss = (torch.exp(x * x * 10) * 1e-30).sum((-2, -1))", r"exp.*2\.96e\+44.*float32"),
     "hidden overflow": ("loss = (x * 1e30 * 1e30 * 1e-60).sum((-2, -1))", "range of float32"),
     "overflow inside a norm": ("loss = torch.linalg.vector_norm(x * 1e25, dim=-1).sum(-1)", "range of float32"),
 }
@@ -39,6 +44,17 @@ def test_an_operation_without_a_rule_is_refused_by_its_name(name: str, estimate_
     with pytest.raises(OracleRefusal, match=words) as caught:
         estimate_body(body, X)
     assert str(caught.value).startswith("estimating sample: the oracle uses ")
+
+
+def test_a_case_whose_true_outputs_leave_float32_is_rejected(estimate_body: Any) -> None:
+    with pytest.raises(CaseRejected, match=r"the true loss has an element of magnitude 2\.96e\+44, beyond float32's"):
+        estimate_body("loss = torch.exp(x * x * 10).sum((-2, -1))", X)
+
+
+def test_a_fused_loss_may_write_to_tensors_of_its_own(estimate_body: Any) -> None:
+    plain = estimate_body("loss = (x * 2).masked_fill(x > 1, 0.5).sum((-2, -1))", X)
+    written = estimate_body("loss = (x * 2).masked_fill_(x > 1, 0.5).sum((-2, -1))", X)
+    assert repr(plain.quantities) == repr(written.quantities)
 
 
 def test_a_function_whose_accuracy_the_arithmetic_does_not_state_is_refused(estimate_body: Any) -> None:

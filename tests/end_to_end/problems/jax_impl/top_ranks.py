@@ -1,0 +1,14 @@
+"""The sum of the k largest elements, and the rank of each, found in a random order."""
+
+import jax
+import jax.numpy as jnp
+
+
+def evaluate(x: jax.Array, k: int, key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Total, ranks, and which are among the k largest."""
+    order = jax.random.permutation(key, x.shape[0])
+    shuffled = x[order]
+    largest, _ = jax.lax.top_k(shuffled, k)
+    places = jnp.argsort(jnp.argsort(-shuffled)).astype(jnp.int32)
+    ranks = jnp.zeros(x.shape, jnp.int32).at[order].set(places)
+    return jnp.sum(largest), ranks, ranks < k
