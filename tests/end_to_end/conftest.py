@@ -5,6 +5,9 @@ from __future__ import annotations
 import command_line
 import pytest
 
+collect_ignore = ["problems"]
+"""Their case files are copied to a root of their own first."""
+
 
 @pytest.fixture
 def conformance() -> command_line.Command:
