@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,13 @@ def call(*arguments: str | Path, cwd: Path = ROOT, timeout: float = 240) -> subp
     """What became of ``conformance`` with these arguments."""
     command = [sys.executable, "-m", "conformance", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def copy_root(root: Path) -> Path:
+    """The folder, with the shipped problems in it."""
+    for name in ("cases", "jax_impl", "torch_oracle"):
+        shutil.copytree(ROOT / name, root / name, dirs_exist_ok=True)
+    return root
 
 
 def load_nodes(path: Path, kind: str) -> list[dict[str, Any]]:

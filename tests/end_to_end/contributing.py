@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -37,13 +36,6 @@ def load_steps(section: str) -> list[Step]:
             steps.append(Step(_PATH.findall(part, before, block.start())[-1], block["body"]))
         before = block.end()
     return steps
-
-
-def copy_root(root: Path) -> Path:
-    """The root, with the shipped problems in it."""
-    for name in ("cases", "jax_impl", "torch_oracle"):
-        shutil.copytree(ROOT / name, root / name, dirs_exist_ok=True)
-    return root
 
 
 def carry_out(steps: list[Step], root: Path) -> str:

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
-import pytest
-from command_line import ROOT, Command
+from command_line import Command
 
 CASE = {"params": {"w": [0.5], "b": 0.0}, "x": [[1.0]], "y": [1.0], "l2": 0.0}
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A copy of the shipped problems."""
-    for name in ("cases", "jax_impl", "torch_oracle"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    return tmp_path
 
 
 def write(root: Path, name: str, kind: str, inputs: object = CASE, **more: object) -> Path:

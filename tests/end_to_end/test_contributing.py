@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT
-from contributing import Step, carry_out, copy_root, load_steps
+from contributing import Step, carry_out, load_steps
 
 
 def commands(steps: list[Step]) -> list[str]:
     return [step.text.split()[1] for step in steps if step.path is None]
 
 
-def test_a_case_is_added_new_edited_checked_blessed_and_run(tmp_path: Path):
+def test_a_case_is_added_new_edited_checked_blessed_and_run(root: Path):
     steps = load_steps("Add a case")
     assert ["new", "validate", "bless", "validate", "run"] == commands(steps)
-    printed = carry_out(steps, copy_root(tmp_path))
+    printed = carry_out(steps, root)
     for step in steps[2:4]:
         assert f"\n  {step.text}\n" in printed  # what `new` says to do next
     assert '"expected": {"loss": 0.693147, "grads": {"w": [0.5], "b": 0.5}}' in printed
@@ -27,19 +27,19 @@ def test_a_case_is_added_new_edited_checked_blessed_and_run(tmp_path: Path):
     assert "1 agree · 1 case of 1 problem" in printed
 
 
-def test_cases_are_generated(tmp_path: Path):
+def test_cases_are_generated(root: Path):
     steps = load_steps("Generate cases")
     assert ["generate", "run"] == commands(steps)
-    assert "6 agree · 6 cases of 1 problem" in carry_out(steps, copy_root(tmp_path))
+    assert "6 agree · 6 cases of 1 problem" in carry_out(steps, root)
 
 
-def test_a_problem_is_added_by_three_paths(tmp_path: Path):
+def test_a_problem_is_added_by_three_paths(root: Path):
     steps = load_steps("Add a problem")
     assert ["new", "validate", "run"] == commands(steps)
     assert ["cases/quadratic/problem.json", "jax_impl/quadratic.py", "torch_oracle/quadratic.py"] == [
         step.path for step in steps if step.path
     ]
-    printed = carry_out(steps, copy_root(tmp_path))
+    printed = carry_out(steps, root)
     assert "quadratic/two-rows/two-rows" in printed
     assert "1 agree · 1 case of 1 problem" in printed
 

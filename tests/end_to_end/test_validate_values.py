@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
-import pytest
-from command_line import ROOT, Command
+from command_line import Command
 
 CASES = "cases/logistic_regression"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A copy of the shipped problems."""
-    for name in ("cases", "jax_impl", "torch_oracle"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    return tmp_path
 
 
 def edit(file: Path, old: str, new: str) -> None:
