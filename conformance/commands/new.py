@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.errors import UnknownProblem, UsageError
+from conformance.errors import InputFault, UnknownProblem, UsageError
 from conformance.files.discovery import find_root
 from conformance.files.document import show
 from conformance.files.problem_file import ProblemFolder
@@ -27,7 +27,10 @@ def execute(problem: str, name: str, dims: str, root: Path | None) -> int:
     except UnknownProblem as error:
         raise UsageError(f"writing a new case: {error}") from None
     path = write_skeleton(problems, found, name, parse_dims(dims))
-    write_schema_files(problems)
+    try:
+        write_schema_files(problems)
+    except InputFault as error:
+        click.echo(f"conformance: cases/schema was not written, since another problem has a fault:\n{error}", err=True)
     click.echo(f"{show(path)}: a valid case to begin with; put in its numbers and say why it is there, then")
     for command in ("validate", "bless", "run"):
         click.echo(f"  conformance {command} {show(path)}")

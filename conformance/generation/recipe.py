@@ -22,7 +22,7 @@ from conformance.values.signature import ArrayLeaf
 from conformance.values.tree import map_leaves
 
 MOST_CASES = 10_000
-MOST_NUMBERS = 20_000_000
+MOST_NUMBERS = 5_000_000
 """A recipe is a few lines, so it could ask for more than any machine holds; these are far above what a file needs."""
 
 

@@ -125,6 +125,16 @@ def test_schemas_are_written_for_a_root_of_ones_own_and_told_when_they_are_stale
     )
 
 
+def test_a_case_is_begun_even_where_another_problem_has_a_fault(root: Path):
+    other = root / "cases" / "other"
+    other.mkdir()
+    (other / "problem.json").write_text("{")
+    done = CliRunner().invoke(cli, ["new", "logistic_regression", "one", "--root", str(root)])
+    assert 0 == done.exit_code, done.output
+    assert "cases/schema was not written, since another problem has a fault" in done.stderr
+    assert (root / "cases" / "logistic_regression" / "one.json").is_file()
+
+
 def test_the_editor_setting_names_the_schemas():
     settings = json.loads((ROOT / ".vscode" / "settings.json").read_text("utf-8"))
     for entry in settings["json.schemas"]:
