@@ -13,6 +13,7 @@ from conformance.commands.implementation_name import repeat_options, resolve_imp
 from conformance.commands.progress import show_progress
 from conformance.errors import UsageError
 from conformance.files.discovery import find_root, find_selection
+from conformance.files.schemas import sample
 from conformance.rendering.explanation import render_explanation
 from conformance.rendering.run import render_header
 from conformance.results.record import Record, exit_code_of
@@ -51,7 +52,7 @@ def execute(options: ExplainOptions) -> int:
     root = find_root(options.root, [options.case])
     selection = find_selection(root, [options.case])
     if len(selection.cases) != 1:
-        known = ", ".join(case.id for case in selection.cases)
+        known = sample([case.id for case in selection.cases])
         raise UsageError(f"explaining {options.case}: it holds {len(selection.cases)} cases; wanted one of {known}")
     if options.returns and not options.impl:
         raise UsageError("reading the command line: --returns goes with --impl; the root's own functions return dicts")

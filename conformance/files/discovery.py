@@ -11,6 +11,7 @@ from conformance.errors import NotProven, UsageError
 from conformance.files.case_file import load_case_files
 from conformance.files.document import show
 from conformance.files.problem_file import FILE, ProblemFolder
+from conformance.files.schemas import sample
 from conformance.values.case import Case
 
 _NODE = re.compile(r"(?P<file>.+\.json)::(?P<name>[^\[\]]+)(?P<placement>\[[^\[\]]*\])?")
@@ -117,7 +118,7 @@ def find_selection(root: Path, arguments: Sequence[str] = ()) -> Selection:
             bare = name.split("[")[0]
             fitting = tuple(case for case in inside if case.name == bare)
             if not fitting:
-                known = ", ".join(case.name for case in inside)
+                known = sample([case.name for case in inside], bare)
                 raise UsageError(
                     f"looking for the case {bare!r} in {show(file)}: it is not there; wanted one of {known}"
                 )

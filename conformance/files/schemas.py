@@ -17,6 +17,8 @@ from conformance.errors import FileFault, InputFault
 from conformance.files.document import Document, describe, too_deep
 from conformance.files.positions import JsonPath
 
+_SHOWN = 6
+"""So many of a long list of names are told."""
 _TYPES = {
     "number": "a number",
     "integer": "an integer",
@@ -99,6 +101,14 @@ def choice(names: Sequence[object]) -> str:
     """The names, as one of which one is to be chosen."""
     words = [name if isinstance(name, str) else json.dumps(name) for name in names]
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else "none"
+
+
+def sample(names: Sequence[str], name: str = "") -> str:
+    """A few of many names, those first that are nearest to `name`, and how many more there are."""
+    near = difflib.get_close_matches(name, names, _SHOWN) if name else []
+    shown = list(dict.fromkeys([*near, *names]))[:_SHOWN]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def suggest(name: str, known: Sequence[str]) -> str:

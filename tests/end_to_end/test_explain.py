@@ -149,7 +149,12 @@ def test_operands_rounded_to_tf32_are_told_as_arithmetic(conformance: Command, t
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["cases/logistic_regression"], "wanted one of logistic_regression/documented/moderate-logits, "),
+        (
+            ["cases/logistic_regression/documented.json"],
+            "it holds 3 cases; wanted one of logistic_regression/documented/moderate-logits, ",
+        ),
+        (["cases"], "moderate-logits and 244 more"),
+        (["logistic_regression/extreme-logits/n1-d1-444"], "wanted one of n1-d1-44, n1-d1-4, "),
         (
             ["no_problem/documented/none"],
             "no_problem/documented/none does not exist; wanted a file, a folder or a case",
