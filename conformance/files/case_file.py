@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import FileFault, InputFault, UnknownProblem
-from conformance.files.case_reader import CaseReader, hash_content
+from conformance.files.case_reader import CaseReader
 from conformance.files.case_schema import create_case_schema
+from conformance.files.content_hash import hash_content
 from conformance.files.document import Document, load_document, show
 from conformance.files.generated import RECIPE, blame_recipe, expand_document, is_generated
 from conformance.files.positions import element_offsets
