@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -35,7 +36,7 @@ def hash_content(problem: str, content: Content, rounding: Rounding | None, case
 
 def _write(name: str, value: Any) -> tuple[bytes, ...]:
     if isinstance(value, np.ndarray):
-        array: NDArray[Any] = value.byteswap() if value.dtype.str.startswith(">") else value
+        array: NDArray[Any] = value.byteswap() if sys.byteorder == "big" else value
         return _describe(name, value.dtype, value.shape), array.tobytes()
     if isinstance(value, float):
         return _describe(name, np.dtype(float), ()), struct.pack("<d", value)
