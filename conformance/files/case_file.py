@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import FileFault, InputFault, UnknownProblem
-from conformance.files.case_reader import CaseReader, hash_content
+from conformance.files.case_reader import CaseReader
 from conformance.files.case_schema import create_case_schema
+from conformance.files.content_hash import hash_content
 from conformance.files.document import Document, load_document, show
 from conformance.files.generated import RECIPE, blame_recipe, expand_document, is_generated
 from conformance.files.positions import element_offsets
 from conformance.files.schemas import load_schema
+from conformance.files.stacks import read_contents
 from conformance.values.case import Case, Rounding
 from conformance.values.kinds import is_dict
 from conformance.values.problem import Problem
@@ -55,7 +57,10 @@ def _read_cases(document: Document, problem: Problem, faults: list[FileFault]) -
     """The cases of a document, of which `faults` are known."""
     node: Mapping[str, Any] = document.value
     reader = CaseReader(document, problem, faults)
-    read = [reader.read(index, case) for index, case in enumerate(node["cases"])]
+    if faults:
+        read = [reader.read(index, case) for index, case in enumerate(node["cases"])]
+    else:
+        read = read_contents(reader, problem, node["cases"])
     faults = [*faults, *reader.faults, *_check_names(document, node["cases"]), *_check_generated(document)]
     if faults:
         raise InputFault(*sorted(faults))

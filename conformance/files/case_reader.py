@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +15,6 @@ from conformance.files.domain import outside
 from conformance.files.leaf_values import Findings, check_scalar, load_value, load_written
 from conformance.files.positions import JsonPath, render_path
 from conformance.files.problem_file import json_leaves
-from conformance.values.case import Rounding
 from conformance.values.kinds import is_dict, is_list
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, Leaf, Signature
@@ -170,27 +167,6 @@ def _fill(problem: Problem, values: Iterator[Any]) -> dict[str, Any]:
         return next(values)
 
     return map_leaves(take, dict(problem.inputs))
-
-
-def hash_content(problem: str, content: Content, rounding: Rounding | None, case: Mapping[str, Any]) -> str:
-    """The SHA-256 of everything that decides the verdict: of sorted JSON with floats in hexadecimal."""
-    expected = content.expected
-    node = {
-        "problem": problem,
-        "inputs": {name: _canonical(value) for name, value in leaves(content.inputs)},
-        "expected": None if expected is None else {name: _canonical(value) for name, value in expected.items()},
-        "rounding": None if expected is None or rounding is None else [rounding.kind, rounding.count],
-        "uninformative": sorted(case.get("uninformative", ())),
-        "ties": case.get("ties"),
-    }
-    return hashlib.sha256(json.dumps(node, sort_keys=True).encode()).hexdigest()
-
-
-def _canonical(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        numbers = value.ravel().tolist()
-        return [value.dtype.name, list(value.shape), *map(_canonical, numbers)]
-    return value.hex() if isinstance(value, float) else value
 
 
 def _places(signature: Signature, domain: Mapping[str, Any]) -> Iterator[_Place]:

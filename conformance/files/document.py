@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from conformance.values.kinds import is_dict, is_list
 
 MAX_DEPTH = 100
 _MAX_DIGITS = 308  # an integer of more digits is beyond float64, and int() itself has a limit
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _WANTED = {
     "Expecting value": "a value",
     "Expecting ',' delimiter": "',' or the end of the array or object",
@@ -155,7 +157,7 @@ def load_document(file: Path) -> Document:
     except RecursionError:
         raise InputFault(too_deep(file)) from None
     document = Document(file, text, value)
-    if not (hooks.refused or hooks.repeated or "\\u" in text):
+    if not (hooks.refused or hooks.repeated or _SURROGATE.search(text)):
         return document
     found, fatal = _faults(document, hooks)
     if fatal:

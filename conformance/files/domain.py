@@ -33,7 +33,7 @@ def check_domain(
                 path, f"found {name!r}, which is a dimension and an input; wanted one of them renamed"
             )
             continue
-        kind = _kind(None if name in dims else named[name])
+        kind = kind_of(None if name in dims else named[name])
         for limit, value in limits.items():
             values: Sequence[object] = value if limit == "enum" else [value]
             for index, single in enumerate(values):
@@ -56,7 +56,8 @@ _WORDS = {
 }
 
 
-def _kind(leaf: Leaf | None) -> str:
+def kind_of(leaf: Leaf | None) -> str:
+    """What the values of a leaf, or of a dimension, are in JSON."""
     if leaf is None:
         return "dimension"
     if isinstance(leaf, KeyLeaf):

@@ -18,7 +18,8 @@ Findings: TypeAlias = list[tuple[JsonPath, str]]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 INT32 = np.iinfo(np.int32)
-_EXACT = 2**24  # from here on float32 does not hold every integer
+EXACT = 2**24
+"""From here on float32 does not hold every integer."""
 
 
 def load_written(node: Any, leaf: Leaf, findings: Findings) -> NDArray[Any] | None:
@@ -37,15 +38,18 @@ def load_written(node: Any, leaf: Leaf, findings: Findings) -> NDArray[Any] | No
     before = len(findings)
     if leaf.dtype == "int32":
         findings += [(path, message) for path, value in _elements(node) if (message := _integer(value))]
-    elif leaf.dtype == "float32":
-        with np.errstate(over="ignore", under="ignore"):
-            narrow = array.astype(np.float32)
-        suspect = ~np.isfinite(narrow) | ((narrow == 0.0) & (array != 0.0)) | (np.abs(array) > _EXACT)
-        if suspect.any():
-            findings += [(path, message) for path, value in _elements(node) if (message := _single(value))]
+    elif leaf.dtype == "float32" and (find_inexact(array) | (np.abs(array) > EXACT)).any():
+        findings += [(path, message) for path, value in _elements(node) if (message := _single(value))]
     if len(findings) > before:
         return None
     return array.astype(np.int64) if leaf.dtype == "int32" else array
+
+
+def find_inexact(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where float32 has no number near: beyond its range, or so small that it has 0 alone."""
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = array.astype(np.float32)
+    return ~np.isfinite(narrow) | ((narrow == 0.0) & (array != 0.0))
 
 
 def load_value(written: NDArray[Any], leaf: Leaf) -> Any:

@@ -56,6 +56,10 @@ def test_the_content_hash_does_not_depend_on_how_it_is_written(load: Load, good:
         ('"loss": 1.0', '"loss": 1.1'),
         ("decimals", "significant"),
         ("-1.0", "1.0"),
+        ("[0.0, 1.0]", "[-0.0, 1.0]"),
+        ('"expected"', '"uninformative": ["loss"], "expected"'),
+        ('"expected"', '"ties": "allowed", "expected"'),
+        (',\n      "expected": {"loss": 1.0, "grads": {"w": [1.0, 2.0], "b": 3.0}}', ""),
     ],
 )
 def test_the_content_hash_depends_on_all_that_decides_the_verdict(load: Load, good: str, old: str, new: str):
