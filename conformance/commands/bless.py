@@ -74,7 +74,7 @@ def execute(paths: Sequence[str], root: Path | None, *, force: bool) -> int:
 
 def _rounding(document: Document) -> Rounding:
     node: Mapping[str, int] = document.value.get("rounding", {})
-    return next((Rounding(kind, count) for kind, count in node.items()), USUAL)
+    return next((Rounding(kind, int(count)) for kind, count in node.items()), USUAL)
 
 
 def _estimate(values: TrueValues, case: Case, outcome: _Outcome) -> _Values | None:

@@ -8,8 +8,8 @@ import click
 
 from conformance.files.discovery import find_root
 from conformance.files.document import show
-from conformance.files.problem_file import ProblemFolder
-from conformance.files.schema_files import FOLDER, write_schema_files
+from conformance.files.problem_file import SCHEMAS, ProblemFolder
+from conformance.files.schema_files import write_schema_files
 
 
 def execute(root: Path | None) -> int:
@@ -22,6 +22,6 @@ def execute(root: Path | None) -> int:
     for file in write_schema_files(problems):
         click.echo(f"{show(file)}: written")
     click.echo(
-        f"{show(problems.root / 'cases' / FOLDER)}: the schemas of {len(problems.names)} problems are up to date"
+        f"{show(problems.root / 'cases' / SCHEMAS)}: the schemas of {len(problems.names)} problems are up to date"
     )
     return 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conformance.files.case_writer import Numbers, render_values
 from conformance.files.document import Document
+from conformance.values.arithmetic import ROUNDED_TO_ZERO
 from conformance.values.case import Rounding
 from conformance.values.signature import Leaf, Signature
 from conformance.values.tree import leaves, map_leaves
@@ -29,7 +30,9 @@ class _Edit:
 
 
 def round_value(value: float, rounding: Rounding) -> float:
-    """The number that `value` is documented as; never a negative zero."""
+    """The number that `value` is documented as; never a negative zero, and 0 where float32 has no other number."""
+    if abs(value) <= ROUNDED_TO_ZERO:
+        return 0.0
     if rounding.kind == "decimals":
         return round(value, rounding.count) + 0.0
     return float(f"{value:.{max(0, rounding.count - 1)}e}") + 0.0

@@ -46,7 +46,7 @@ def read_expanded(document: Document, problem: Problem) -> list[Case]:
     """
     expanded = expand_document(document, problem)
     try:
-        cases = _read_cases(expanded, problem, [])
+        cases = _read_cases(expanded, problem, create_case_schema(problem).check(expanded))
     except InputFault as error:
         raise InputFault(*blame_recipe(document, error.faults)) from None
     line, _ = document.locate(RECIPE)
@@ -137,6 +137,11 @@ def load_problem_of(document: Document, problem_of: Callable[[str], Problem]) ->
 
 def _check_place(document: Document, problem: Problem) -> Iterator[FileFault]:
     file, cases = document.file.resolve(), problem.root / "cases"
+    if not set("[]").isdisjoint(file.name) or "::" in file.name:
+        message = (
+            f"found the file name {show(Path(file.name))}, wanted one without '::', '[' and ']': test ids have them"
+        )
+        yield document.fault((), message)
     if file.is_relative_to(cases) and file.parent != cases / problem.name:
         message = f"found {problem.name!r} in a file in {show(file.parent)}, wanted it in {show(cases / problem.name)}"
         yield document.fault(("problem",), message)
@@ -161,7 +166,7 @@ def _check_generated(document: Document) -> Iterator[FileFault]:
 
 
 def _rounding(node: Mapping[str, Any]) -> Rounding | None:
-    return next((Rounding(kind, count) for kind, count in node.get("rounding", {}).items()), None)
+    return next((Rounding(kind, int(count)) for kind, count in node.get("rounding", {}).items()), None)
 
 
 def _lines(text: str, offsets: Sequence[int]) -> Iterator[int]:

@@ -50,7 +50,7 @@ class CaseReader:
         self.faults: list[FileFault] = []
         self._document = document
         self._problem = problem
-        self._known = tuple(fault.path for fault in known)
+        self._known = {place for fault in known for place in _places_above(fault.path)}
         self._inputs = list(_places(dict(problem.inputs), problem.domain))
         self._outputs = list(_places(problem.outputs, {}))
         self._rounded = isinstance(document.value.get("rounding"), dict)
@@ -103,8 +103,7 @@ class CaseReader:
         return arrays
 
     def _is_known(self, path: JsonPath) -> bool:
-        text = render_path(path)
-        return any(known == text or known.startswith((f"{text}.", f"{text}[")) for known in self._known)
+        return render_path(path) in self._known
 
     def _bind(self, base: JsonPath, written: dict[str, NDArray[Any]], dims: dict[str, int]) -> None:
         """Binds the dimension letters across all inputs, then gives arrays without elements their full shape."""
@@ -172,6 +171,12 @@ def _fill(problem: Problem, values: Iterator[Any]) -> dict[str, Any]:
 def _places(signature: Signature, domain: Mapping[str, Any]) -> Iterator[_Place]:
     for (name, leaf), (path, _) in zip(leaves(signature), json_leaves(signature, (), tuples=False), strict=True):
         yield _Place(name or ROOT, path, leaf, domain.get(name, {}))
+
+
+def _places_above(path: str) -> Iterator[str]:
+    """The path and all that it lies in."""
+    yield path
+    yield from (path[:end] for end, mark in enumerate(path) if mark in ".[")
 
 
 def _at(node: Any, path: JsonPath) -> Any:

@@ -82,7 +82,9 @@ def find_case_files(root: Path, paths: Sequence[str | Path] = ()) -> list[Path]:
                 )
             files.update(dict.fromkeys(inside))
         elif not path.exists():
-            raise UsageError(f"looking for case files: {path} does not exist; wanted a file, a folder or a case id")
+            raise UsageError(
+                f"looking for case files: {show(path)} does not exist; wanted a file, a folder or a case id"
+            )
         else:
             files[path.resolve()] = None
     return sorted(files)
@@ -152,8 +154,7 @@ def _files_in(folder: Path, root: Path) -> list[Path]:
         _resolve(file)
         for file in folder.absolute().rglob("*.json")
         if file.name != FILE
-        and not file.name.endswith(".schema.json")
-        and schemas not in file.parents
+        and not (schemas in file.parents and file.name.endswith(".schema.json"))
         and not file.is_dir()
     )
 

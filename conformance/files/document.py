@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import stat
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +19,8 @@ from conformance.values.kinds import is_dict, is_list
 
 MAX_DEPTH = 100
 _MAX_DIGITS = 308  # an integer of more digits is beyond float64, and int() itself has a limit
+_NOT_ZERO = re.compile("[-0.]*[1-9]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _WANTED = {
     "Expecting value": "a value",
@@ -49,7 +53,13 @@ class Document:
         return Positions(self.text)
 
     def locate(self, path: JsonPath) -> tuple[int, int]:
-        """Line and column of the value at `path`, counted from 1, columns in characters."""
+        """Line and column of the value at `path`, counted from 1, columns in characters.
+
+        Raises:
+            InputFault: it lies deeper than this engine reads.
+        """
+        if len(path) > MAX_DEPTH:
+            raise InputFault(too_deep(self.file))
         return self._positions.of_value(path)
 
     def fault(self, path: JsonPath, message: str) -> FileFault:
@@ -58,6 +68,8 @@ class Document:
 
     def key_fault(self, path: JsonPath, message: str) -> FileFault:
         """A fault of the key that is the last step of `path`."""
+        if len(path) > MAX_DEPTH:
+            raise InputFault(too_deep(self.file))
         return FileFault(show(self.file), *self._positions.of_key(path), render_path(path), message)
 
     def span(self, path: JsonPath) -> tuple[int, int]:
@@ -87,8 +99,8 @@ class _Hooks:
     def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         node = dict(pairs)
         if len(node) != len(pairs):
-            names = [name for name, _ in pairs]
-            self.repeated += [(node, name) for name in node if names.count(name) > 1]
+            counts = Counter(name for name, _ in pairs)
+            self.repeated += [(node, name) for name, count in counts.items() if count > 1]
         return node
 
     def constant(self, _text: str) -> float:
@@ -97,9 +109,12 @@ class _Hooks:
 
     def float(self, text: str) -> float:
         number = float(text)
-        return number if math.isfinite(number) else self.constant(text)
+        lost = number == 0.0 and _NOT_ZERO.match(text)
+        return self.constant(text) if lost or not math.isfinite(number) else number
 
     def int(self, text: str) -> int | float:
+        if text == "-0":
+            return -0.0
         return int(text) if len(text) <= _MAX_DIGITS else self.constant(text)
 
 
@@ -107,8 +122,14 @@ def show(file: Path) -> str:
     """A file's path as a person would write it: relative to the current directory where it lies below it."""
     for where in (file.absolute(), _resolve(file)):
         if where.is_relative_to(Path.cwd()):
-            return str(where.relative_to(Path.cwd()))
-    return str(file)
+            return printable(str(where.relative_to(Path.cwd())))
+    return printable(str(file))
+
+
+def printable(text: str) -> str:
+    """The text with what would break or colour a line, or is no Unicode, as escapes."""
+    escaped = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return escaped.encode("utf-8", "backslashreplace").decode()
 
 
 def _resolve(file: Path) -> Path:
@@ -127,7 +148,7 @@ def describe(value: object) -> str:
     if is_list(value):
         return f"an array of {len(value)}"
     if is_dict(value):
-        return f"an object with the keys {', '.join(map(str, value))}" if value else "an empty object"
+        return f"an object with the keys {printable(', '.join(map(str, value)))}" if value else "an empty object"
     return _shorten(json.dumps(value))
 
 
@@ -138,6 +159,8 @@ def load_document(file: Path) -> Document:
         InputFault: the file cannot be read, or is no JSON in UTF-8.
     """
     try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise InputFault(FileFault(show(file), 1, 1, "$", "found a pipe, device or folder, wanted a regular file"))
         data = file.read_bytes()
     except OSError as error:
         message = f"found a file that cannot be read ({error.strerror}), wanted a JSON file"
@@ -183,6 +206,8 @@ def _decode(file: Path, data: bytes) -> str:
         place = line_and_column(before, len(before))
         message = f"found the byte 0x{error.object[error.start]:02x}, which is no UTF-8; wanted a file in UTF-8"
         raise InputFault(FileFault(show(file), *place, "$", message)) from None
+    if text[:1] == "\ufeff":
+        raise InputFault(FileFault(show(file), 1, 1, "$", "found a second byte order mark, wanted a JSON object"))
     if "\0" in text[:4]:
         raise InputFault(FileFault(show(file), 1, 1, "$", "found UTF-16 or UTF-32, wanted UTF-8"))
     if not text.strip():
@@ -211,6 +236,8 @@ def _faults(document: Document, hooks: _Hooks) -> tuple[list[FileFault], bool]:
     found: list[FileFault] = []
     fatal = False
     for path, value in _walk(document.value):
+        if len(path) >= MAX_DEPTH:
+            raise InputFault(too_deep(document.file))
         if is_dict(value):
             for name in repeated.get(id(value), ()):
                 first = document.line_of_first((*path, name))
@@ -218,7 +245,9 @@ def _faults(document: Document, hooks: _Hooks) -> tuple[list[FileFault], bool]:
                     document.key_fault((*path, name), f"found this key again, wanted it once (see line {first})")
                 )
         if isinstance(value, float) and math.isnan(value):
-            found.append(document.fault(path, f"found {_shorten(document.literal(path))}, wanted a finite number"))
+            literal = document.literal(path)
+            wanted = "0 or a number that float64 holds" if _NOT_ZERO.match(literal) and "e-" in literal.lower() else ""
+            found.append(document.fault(path, f"found {_shorten(literal)}, wanted {wanted or 'a finite number'}"))
         for text in (path[-1] if path else "", value):
             if isinstance(text, str) and not _is_unicode(text):
                 place = document.locate(path[:-1] if text is not value else path)

@@ -10,6 +10,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.files.leaf_values import FLOAT32_MAX
 from conformance.files.problem_file import json_leaves
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, Leaf
@@ -26,6 +27,14 @@ def add_domain(schema: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
         for step in path:
             place = place["prefixItems"][step] if isinstance(step, int) else place["properties"][step]
         _limit(place, leaf, problem.domain.get(name, {}), problem.domain)
+    for letter, size in node["$defs"]["recipe_dims"]["items"]["properties"].items():
+        size.update(problem.domain.get(letter, {}))
+    holds_expected = {"properties": {"cases": {"contains": {"required": ["expected"]}}}, "required": ["cases"]}
+    origin = {"properties": {"kind": {"const": "generated"}}, "required": ["kind"]}
+    node["allOf"] = [
+        {"if": holds_expected, "then": {"required": ["rounding"]}},
+        {"if": {"properties": {"origin": origin}, "required": ["origin"]}, "then": {"not": holds_expected}},
+    ]
     return node
 
 
@@ -37,4 +46,6 @@ def _limit(place: dict[str, Any], leaf: Leaf, limits: Mapping[str, Any], domain:
                 place[keyword] = sizes[limit]
         place["items"] = copy.deepcopy(place["items"])
         place = place["items"]
+    if isinstance(leaf, ArrayLeaf) and leaf.dtype == "float32":
+        place.update({"minimum": -FLOAT32_MAX, "maximum": FLOAT32_MAX})
     place.update(limits)

@@ -102,7 +102,9 @@ def _differences(document: Document, path: JsonPath, found: Any, wanted: Any) ->
 
 def _spell(node: Any) -> str:
     """The value so that 1 and 1.0 are alike, and 0.0 and -0.0 are not, nor 1 and true."""
-    return repr(float(node)) if isinstance(node, int) and not isinstance(node, bool) else repr(node)
+    if isinstance(node, float) and node.is_integer() and repr(node) != "-0.0":
+        return repr(int(node))
+    return repr(node)
 
 
 def _with_cases(document: Document, text: str) -> bytes:

@@ -65,7 +65,7 @@ def load_value(written: NDArray[Any], leaf: Leaf) -> Any:
 def check_scalar(node: Any, leaf: Leaf) -> str | None:
     """What is wrong with the number of a leaf that is no array, or None."""
     if isinstance(leaf, KeyLeaf) or str(leaf) == "static int":
-        return None if isinstance(node, int) else f"found {describe(node)}, wanted an integer such as {node:.0f}"
+        return None if isinstance(node, int) else f"found {describe(node)}, wanted an integer such as {int(node)}"
     if isinstance(node, int) and not isinstance(node, bool) and int(float(node)) != node:
         return f"found {describe(node)}, which float64 does not hold; wanted {float(node)!r}, the nearest that it does"
     return None
@@ -73,7 +73,7 @@ def check_scalar(node: Any, leaf: Leaf) -> str | None:
 
 def _integer(value: Any) -> str | None:
     if not isinstance(value, int):
-        return f"found {describe(value)}, wanted an integer such as {value:.0f}"
+        return f"found {describe(value)}, wanted an integer such as {int(value)}"
     if not INT32.min <= value <= INT32.max:
         return f"found {describe(value)}, wanted an integer from {INT32.min} to {INT32.max}"
     return None

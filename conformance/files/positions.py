@@ -13,7 +13,7 @@ JsonPath: TypeAlias = tuple[str | int, ...]
 
 _PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_NAMED_NUMBER = re.compile(rf"{_STRING}|NaN|Infinity".encode(), re.DOTALL)
+_UNKNOWN_NUMBER = re.compile(rf"{_STRING}|NaN|Infinity|[eE]\+(?=[0-9])".encode(), re.DOTALL)
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _TOKEN = re.compile(rf"{_STRING}|[\[\]{{}},:]", re.DOTALL)
 
@@ -89,9 +89,8 @@ class Positions:
         from tree_sitter_json import language
 
         self._data = text.encode()
-        # NaN and Infinity are no JSON, so the grammar would lose its way there; digits of the same length stand in.
-        digits = _NAMED_NUMBER.sub(lambda match: match[0] if match[0][:1] == b'"' else b"1" * len(match[0]), self._data)
-        self._tree = Parser(Language(language())).parse(digits)
+        self._ascii = self._data.isascii()
+        self._tree = Parser(Language(language())).parse(_UNKNOWN_NUMBER.sub(_known_number, self._data))
         self._nodes: dict[JsonPath, Node] = {(): self._tree.root_node.named_children[0]}
         self._arrays: dict[JsonPath, list[Node]] = {}
         self._objects: dict[JsonPath, dict[str, list[Node]]] = {}
@@ -122,6 +121,8 @@ class Positions:
 
     def _start(self, node: Node) -> tuple[int, int]:
         row, width = node.start_point
+        if self._ascii:
+            return row + 1, width + 1
         return row + 1, len(self._data[node.start_byte - width : node.start_byte].decode()) + 1
 
     def _node(self, path: JsonPath) -> Node:
@@ -146,3 +147,11 @@ class Positions:
                 pairs.setdefault(json.loads(self._data[key.start_byte : key.end_byte]), []).append(pair)
             self._objects[path] = pairs
         return self._objects[path]
+
+
+def _known_number(match: re.Match[bytes]) -> bytes:
+    """Text of the same length that the grammar knows: NaN and Infinity are no JSON, and 1e+5 it takes for an error."""
+    found = match[0]
+    if found[:1] == b'"':
+        return found
+    return found[:1] + b"0" if found[1:] == b"+" else b"1" * len(found)

@@ -16,6 +16,9 @@ from conformance.values.signature import FLOATING, ArrayLeaf, Leaf, Signature, l
 from conformance.values.tree import leaves
 
 FILE = "problem.json"
+SCHEMAS = "schema"
+"""The folder beside the problems that holds the schemas of their files."""
+_MOST_DIMENSIONS = 32
 _JUDGED = ("float32", "int32", "bool")
 
 
@@ -99,6 +102,8 @@ def json_leaves(signature: Signature, path: JsonPath, *, tuples: bool) -> Iterat
 
 def _check_name(document: Document, folder: str) -> Iterator[FileFault]:
     found: str = document.value["problem"]
+    if folder == SCHEMAS:
+        yield document.fault(("problem",), f"found {found!r}, wanted another name: cases/{SCHEMAS} holds the schemas")
     if found != folder:
         yield document.fault(("problem",), f"found {found!r}, wanted {folder!r}, the name of its folder")
 
@@ -122,5 +127,7 @@ def _check_leaves(document: Document, inputs: Mapping[str, Signature], outputs: 
 
 
 def _check_judged(document: Document, path: JsonPath, leaf: ArrayLeaf) -> Iterator[FileFault]:
+    if len(leaf.dims) > _MOST_DIMENSIONS:
+        yield document.fault(path, f"found {len(leaf.dims)} dimensions, wanted at most {_MOST_DIMENSIONS}")
     if leaf.dtype in FLOATING and leaf.dtype not in _JUDGED:
         yield document.fault(path, f"found '{leaf}', wanted {choice(_JUDGED)}: this version cannot judge {leaf.dtype}")

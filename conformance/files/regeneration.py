@@ -36,7 +36,7 @@ def regenerate(file: Path, problem_of: Callable[[str], Problem]) -> Regenerated 
         return None
     # What the file holds as cases is replaced, so nothing in it matters.
     head = Document(file, document.text, {name: part for name, part in document.value.items() if name != "cases"})
-    faults: list[FileFault] = [fault for fault in document.faults if not fault.path.startswith("$.cases")]
+    faults: list[FileFault] = [fault for fault in document.faults if not fault.path.startswith("$.cases[")]
     faults += create_case_schema(problem).check(head)
     if faults:
         raise InputFault(*sorted(faults))

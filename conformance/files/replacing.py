@@ -36,9 +36,11 @@ def replace_file(file: Path, data: bytes) -> None:
             opened.write(data)
         temporary.chmod(0o666 & ~_umask() if mode is None else mode)
         temporary.replace(file)
-    except OSError as error:
+    except BaseException as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise UsageError(f"writing {show(file)}: {error.strerror}; make room, or allow writing there") from None
 
 

@@ -11,11 +11,10 @@ from conformance.errors import FileFault, InputFault
 from conformance.files.case_schema import create_case_schema
 from conformance.files.document import show
 from conformance.files.editor_schema import add_domain
-from conformance.files.problem_file import ProblemFolder
+from conformance.files.problem_file import SCHEMAS, ProblemFolder
 from conformance.files.replacing import replace_file
 from conformance.files.schemas import load_schema
 
-FOLDER = "schema"
 CASE = "case.schema.json"
 PROBLEM = "problem.schema.json"
 
@@ -58,7 +57,7 @@ def write_schema_files(problems: ProblemFolder) -> list[Path]:
         InputFault: a problem.json is wrong.
         UsageError: a file cannot be written.
     """
-    folder = problems.root / "cases" / FOLDER
+    folder = problems.root / "cases" / SCHEMAS
     folder.mkdir(exist_ok=True)
     changed: list[Path] = []
     for name, text in create_schema_files(problems).items():
@@ -76,7 +75,7 @@ def check_schema_files(problems: ProblemFolder) -> Iterator[FileFault]:
     except InputFault:
         return
     for name, text in texts.items():
-        file = problems.root / "cases" / FOLDER / name
+        file = problems.root / "cases" / SCHEMAS / name
         if file.exists() and not _holds(file, text):
             message = "found a schema that the problems do not give, wanted it written again: conformance schema"
             yield FileFault(show(file), 1, 1, "$", message)

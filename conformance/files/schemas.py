@@ -14,7 +14,7 @@ from typing import Any
 from jsonschema_rs import Draft202012Validator, ValidationError
 
 from conformance.errors import FileFault, InputFault
-from conformance.files.document import Document, describe, too_deep
+from conformance.files.document import Document, describe, printable, too_deep
 from conformance.files.positions import JsonPath
 
 _SHOWN = 6
@@ -126,7 +126,7 @@ def _message(name: str, details: Mapping[str, Any], where: Mapping[str, Any], fo
     if name == "required":
         missing = details["property"]
         return (
-            f"found no key {json.dumps(missing)}, wanted it beside {choice(list(found))}"
+            f"found no key {json.dumps(missing)}, wanted it beside {printable(choice(list(found)))}"
             if found
             else f"found no key {json.dumps(missing)}, wanted it"
         )

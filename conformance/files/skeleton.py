@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from itertools import cycle, islice
@@ -11,17 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.errors import UsageError
+from conformance.errors import InputFault, UsageError
 from conformance.files.case_file import load_cases
 from conformance.files.case_writer import render_case_file
+from conformance.files.domain import describe_limits, outside
 from conformance.files.problem_file import ProblemFolder
-from conformance.generation.drawing import find_letters
+from conformance.generation.drawing import find_leaves, find_letters, shape_of
 from conformance.values.case import Case
 from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf, FloatLeaf, KeyLeaf, Leaf
 from conformance.values.tree import leaves, map_leaves
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_MOST_NUMBERS = 100_000
 _SIZE = 2
 """Of a dimension, where its domain allows it."""
 _NUMBERS = (0.5, -1.0, 0.25, 1.5, -0.75, 2.0)
@@ -74,14 +77,21 @@ def write_skeleton(problems: ProblemFolder, problem: Problem, name: str, dims: M
         file=path,
         line=1,
     )
+    text = render_case_file(case, case.why)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(render_case_file(case, case.why))
+            file.write(text)
     except FileExistsError:
         raise UsageError(f"{doing}: {path} exists; choose another name, or edit it") from None
     except OSError as error:
         raise UsageError(f"{doing}: {path} cannot be written: {error.strerror}") from None
-    load_cases(path, problems)
+    try:
+        load_cases(path, problems)
+    except InputFault as error:
+        path.unlink()
+        raise UsageError(
+            f"{doing}: its domain is of a kind that no case could be guessed for; write the file by hand:\n{error}"
+        ) from None
     return path
 
 
@@ -94,12 +104,13 @@ def _choose_sizes(problem: Problem, dims: Mapping[str, int], doing: str) -> dict
     sizes: dict[str, int] = {}
     for letter in letters:
         limits = problem.domain.get(letter, {})
-        low, high = int(limits.get("minimum", 0)), limits.get("maximum")
-        size = dims.get(letter, max(low, _SIZE if high is None else min(_SIZE, int(high))))
-        if size < low or (high is not None and size > int(high)):
-            wanted = f"at least {low}" + ("" if high is None else f" and at most {high}")
-            raise UsageError(f"{doing}: found {letter}={size}; wanted {wanted}")
+        size = dims.get(letter, int(_allowed(limits, [_SIZE])[0]))
+        if any(True for _ in outside(np.array(size), limits)):
+            raise UsageError(f"{doing}: found {letter}={size}; wanted {describe_limits(limits)}")
         sizes[letter] = size
+    numbers = sum(math.prod(max(1, size) for size in shape_of(leaf, sizes)) for leaf in find_leaves(problem).values())
+    if numbers > _MOST_NUMBERS:
+        raise UsageError(f"{doing}: found sizes that make {numbers} numbers; wanted at most {_MOST_NUMBERS}")
     return sizes
 
 

@@ -88,35 +88,70 @@ class Drawing:
         return filled
 
     def draw(self, bits: Bits, name: str, leaf: Leaf, dims: Mapping[str, int], count: int) -> NDArray[Any]:
-        """`count` values of a leaf, in its domain."""
+        """`count` values of a leaf, in its domain.
+
+        Raises:
+            RecipeFault: there is none.
+        """
         shape = (count, *shape_of(leaf, dims))
         limits = self.problem.domain.get(name, {})
         values = self.choices.get(name) or limits.get("enum")
         if values is not None:
-            return bits.pick(np.array(values, object if isinstance(values[0], str) else None), shape)
+            return bits.pick(np.array(values, object), shape)
         kind = leaf.dtype if isinstance(leaf, ArrayLeaf) else "" if isinstance(leaf, FloatLeaf | KeyLeaf) else leaf.type
         if isinstance(leaf, KeyLeaf) or kind in ("int", "int32"):
-            low = int(limits.get("minimum", 0))
-            high = int(limits.get("maximum", low + (_KEYS if isinstance(leaf, KeyLeaf) else _INTEGERS) - 1))
-            return low + bits.below(min(high - low + 1, _KEYS), shape)
+            low, high = _whole_limits(limits, _KEYS if isinstance(leaf, KeyLeaf) else _INTEGERS)
+            if low > high:
+                raise RecipeFault((), f"found no integer in the domain of {name}, wanted one, or choices for {name}")
+            return bits.below(min(high - low + 1, _KEYS), shape).astype(object) + low
         if kind == "bool" and isinstance(leaf, ArrayLeaf):
             return bits.below(2, shape) == 1
         if kind in ("str", "bool"):
             return np.full(shape, _STATIC[kind], object)
-        return place(bits.symmetric(shape), self.spread.get(name, 1.0), limits)
+        return place(bits.symmetric(shape), self.spread.get(name), limits)
+
+    def check_choices(self) -> None:
+        """Nothing, where float32 holds the choices of its arrays, rounded as numbers in a file are.
+
+        Raises:
+            RecipeFault: it turns one into 0 or infinity, or into another integer.
+        """
+        for name in find_float_arrays(self.problem):
+            for index, value in enumerate(self.choices.get(name, ())):
+                with np.errstate(over="ignore", under="ignore"):
+                    narrow = float(np.float32(value))
+                whole = isinstance(value, int) and narrow != value
+                if not math.isfinite(narrow) or (narrow == 0) != (value == 0) or whole:
+                    message = f"found {value}, wanted a number that float32 holds; {narrow} is the nearest"
+                    raise RecipeFault(("choices", name, index), message)
 
 
-def place(unit: NDArray[np.float64], spread: float, limits: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Numbers in [-1, 1) times `spread`, moved to where the limits of their leaf allow, and rounded to float32."""
+def _whole_limits(limits: Mapping[str, Any], usual: int) -> tuple[int, int]:
+    """The least and the greatest whole number of a domain, which has about `usual` where it is open to a side."""
+    low, high, above = limits.get("minimum"), limits.get("maximum"), limits.get("exclusiveMinimum")
+    if above is not None:
+        low = math.floor(above) + 1 if low is None else max(math.ceil(low), math.floor(above) + 1)
+    least = (0 if high is None else min(0, math.floor(high) - usual + 1)) if low is None else math.ceil(low)
+    return least, least + usual - 1 if high is None else math.floor(high)
+
+
+def place(unit: NDArray[np.float64], spread: float | None, limits: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Numbers in [-1, 1) times `spread`, moved to where the limits of their leaf allow, and rounded to float32.
+
+    Between two limits they fill what lies within `spread` of 0, or all where there is no spread.
+    """
     low, high = limits.get("minimum", limits.get("exclusiveMinimum")), limits.get("maximum")
+    size = 1.0 if spread is None else spread
     if low is not None and high is not None:
+        if spread is not None and max(low, -spread) <= min(high, spread):
+            low, high = max(low, -spread), min(high, spread)
         moved = low + (high - low) * np.abs(unit)
     elif low is not None:
-        moved = low + np.abs(unit) * spread
+        moved = low + np.abs(unit) * size
     elif high is not None:
-        moved = high - np.abs(unit) * spread
+        moved = high - np.abs(unit) * size
     else:
-        moved = unit * spread
+        moved = unit * size
     return keep_inside(moved.astype(np.float32).astype(np.float64), limits)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from conformance.values.problem import Problem
 from conformance.values.signature import ArrayLeaf
 from conformance.values.tree import map_leaves
 
+_INTEGERS = ("seed", "count", "rounds")
+_NO_NAME = re.compile(r"[^a-z0-9._-]+")
 MOST_CASES = 10_000
 MOST_NUMBERS = 5_000_000
 """A recipe is a few lines, so it could ask for more than any machine holds; these are far above what a file needs."""
@@ -76,37 +79,52 @@ def expand(problem: Problem, recipe: Mapping[str, Any]) -> list[GeneratedCase]:
     """The cases of `recipe`, which has the form that its schema demands.
 
     Raises:
-        RecipeFault: the problem cannot carry it out, or it asks for too much.
+        RecipeFault: the problem cannot carry it out, or it asks for too much or for nothing.
     """
+    recipe = _with_integers(recipe)
     strategy = load_strategies()[recipe["strategy"]]
-    sizes: list[Mapping[str, int]] = recipe.get("dims", [{}])
+    sizes: list[Mapping[str, int]] = recipe["dims"]
     _check_sizes(problem, sizes)
     _check_amount(problem, sizes, [strategy.count(problem, recipe, dims) for dims in sizes])
     drawing = Drawing(problem, recipe.get("choices", {}), recipe.get("spread", {}))
+    drawing.check_choices()
     names: Counter[str] = Counter()
     cases: list[GeneratedCase] = []
     for index, dims in enumerate(sizes):
-        for stack in strategy.draw(drawing, Bits([recipe["seed"], index]), recipe, dims):
-            cases += _name(problem, stack, names)
+        # What float32 cannot hold is found out below, in words.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for stack in strategy.draw(drawing, Bits([recipe["seed"], index]), recipe, dims):
+                cases += _name(problem, stack, names)
     return cases
 
 
+def _with_integers(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe with 1 for 1.0 where a whole number is meant: JSON Schema takes them for the same."""
+    sizes: list[Mapping[str, float]] = recipe.get("dims", [{}])
+    return {
+        **recipe,
+        **{name: int(recipe[name]) for name in _INTEGERS if name in recipe},
+        "dims": [{letter: int(size) for letter, size in dims.items()} for dims in sizes],
+    }
+
+
 def _name(problem: Problem, stack: Stack, names: Counter[str]) -> Iterator[GeneratedCase]:
-    parts = [*([stack.label] if stack.label else []), *(f"{dim.lower()}{size}" for dim, size in stack.dims.items())]
-    base = "-".join(parts) or "case"
+    parts = [*([stack.label] if stack.label else []), *(f"{dim}{size}" for dim, size in stack.dims.items())]
+    base = _NO_NAME.sub("-", "-".join(parts).lower()).strip("-._") or "case"
     for number, why in enumerate(stack.whys):
         names[base] += 1
         yield GeneratedCase(f"{base}-{names[base]}", why, _row(problem, stack, number))
 
 
 def _row(problem: Problem, stack: Stack, number: int) -> dict[str, Any]:
-    values = iter([stack.inputs[name][number] for name in find_leaves(problem)])
+    found = iter([(name, stack.inputs[name][number]) for name in find_leaves(problem)])
 
     def take(leaf: Any) -> Any:
-        value = next(values)
-        if isinstance(leaf, ArrayLeaf):
-            return np.asarray(value, leaf.dtype)
-        return value.item() if hasattr(value, "item") else value
+        name, value = next(found)
+        taken = np.asarray(value, leaf.dtype) if isinstance(leaf, ArrayLeaf) else value
+        if np.asarray(taken).dtype.kind == "f" and not np.all(np.isfinite(taken)):
+            raise RecipeFault((), f"found numbers of {name} that are too large, wanted all in the range of their type")
+        return taken.item() if hasattr(taken, "item") and not isinstance(leaf, ArrayLeaf) else taken
 
     return map_leaves(take, dict(problem.inputs))
 
@@ -128,10 +146,13 @@ def _check_sizes(problem: Problem, sizes: list[Mapping[str, int]]) -> None:
 
 def _check_amount(problem: Problem, sizes: list[Mapping[str, int]], counts: list[int]) -> None:
     leaves = find_leaves(problem).values()
+    # An array without elements is written too, so no dimension counts for less than one.
     numbers = sum(
-        count * sum(math.prod(shape_of(leaf, dims)) for leaf in leaves)
+        count * sum(math.prod(max(1, size) for size in shape_of(leaf, dims)) for leaf in leaves)
         for dims, count in zip(sizes, counts, strict=True)
     )
     for found, most, what in ((sum(counts), MOST_CASES, "cases"), (numbers, MOST_NUMBERS, "numbers")):
         if found > most:
             raise RecipeFault((), f"found a recipe of {found} {what}, wanted at most {most}; write several files")
+    if not sum(counts):
+        raise RecipeFault((), "found a recipe that makes no case at these sizes, wanted one case at least")

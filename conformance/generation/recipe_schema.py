@@ -78,6 +78,9 @@ def _describe_common(problem: Problem) -> dict[str, Any]:
 def _describe_value(leaf: Leaf) -> dict[str, Any]:
     if isinstance(leaf, FloatLeaf):
         return {"type": "number"}
-    kind = "int32" if isinstance(leaf, KeyLeaf) else leaf.dtype if isinstance(leaf, ArrayLeaf) else leaf.type
-    names = {"int32": "integer", "int": "integer", "bool": "boolean", "str": "string"}
-    return {"type": names.get(kind, "number")}
+    if isinstance(leaf, KeyLeaf):
+        return {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
+    kind = leaf.dtype if isinstance(leaf, ArrayLeaf) else leaf.type
+    if kind == "int32":
+        return {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
+    return {"type": {"int": "integer", "bool": "boolean", "str": "string"}.get(kind, "number")}

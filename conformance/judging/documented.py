@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conformance.values.arithmetic import ROUNDED_TO_ZERO
 from conformance.values.case import Rounding
 
 SLACK = 1e-9
@@ -27,4 +28,7 @@ def differs(value: NDArray[Any], documented: NDArray[Any], rounding: Rounding) -
     """Where `value` does not round to `documented`: further away than half a unit of its last digit."""
     if np.asarray(documented).dtype.kind != "f":
         return np.asarray(value != documented)
-    return ~(np.abs(value - documented) <= (0.5 + SLACK) * unit_of(documented, rounding))
+    # A documented 0 stands for whatever float32 rounds to 0.
+    # Just below a power of ten the digits of `value` are finer than those of the power that it would be rounded up to.
+    unit = np.minimum(unit_of(documented, rounding), unit_of(value, rounding))
+    return ~(np.abs(value - documented) <= np.maximum((0.5 + SLACK) * unit, ROUNDED_TO_ZERO))

@@ -18,6 +18,7 @@ from conformance.values.arithmetic import CPU
 from conformance.values.case import Case
 from conformance.values.tree import leaves
 
+_UNITS = {"decimals": "decimals", "significant": "significant digits"}
 _RUNS = 2
 """As few as the oracle takes: its value needs none of them."""
 
@@ -68,13 +69,17 @@ def check_expected(document: Document, index: int, case: Case, values: TrueValue
     paths = [path for path, _ in json_leaves(outputs, (), tuples=False)]
     places = dict(zip([name for name, _ in leaves(outputs)], paths, strict=True))
     for name, value in found.items():
-        wrong = differs(value, case.expected[name], case.rounding)
-        for place in np.argwhere(wrong):
-            element = tuple(int(step) for step in place)
-            right = value[element].item()
-            wanted = round_value(right, case.rounding) if isinstance(right, float) else right
-            path = ("cases", index, "expected", *places[name], *element)
-            written = case.expected[name][element].item()
-            yield document.fault(
-                path, f"found {describe(written)}, wanted {describe(wanted)}, which the oracle's {right!r} rounds to"
-            )
+        written = case.expected[name]
+        stale = differs(value, written, case.rounding)
+        for place in np.ndindex(value.shape):
+            path = ("cases", index, "expected", *places[name], *place)
+            number, right = written[place].item(), value[place].item()
+            if stale[place]:
+                wanted = round_value(right, case.rounding) if isinstance(right, float) else right
+                told = f"wanted {describe(wanted)}, which the oracle's {right!r} rounds to"
+            elif isinstance(number, float) and round_value(number, case.rounding) != number:
+                rounding = f"{case.rounding.count} {_UNITS[case.rounding.kind]}"
+                told = f"wanted {describe(round_value(number, case.rounding))}, which has {rounding}, as the file says"
+            else:
+                continue
+            yield document.fault(path, f"found {describe(number)}, {told}")

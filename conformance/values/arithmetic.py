@@ -12,6 +12,8 @@ FLOAT32_ROUNDOFF = 2.0**-24
 TF32_ROUNDOFF = 2.0**-11
 BFLOAT16_ROUNDOFF = 2.0**-8
 SMALLEST_NORMAL = 2.0**-126
+ROUNDED_TO_ZERO = 2.0**-150
+"""Half of float32's smallest number; what is not larger it rounds to 0."""
 
 
 @dataclass(frozen=True, slots=True)

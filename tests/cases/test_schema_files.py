@@ -26,6 +26,11 @@ GOOD: dict[str, Any] = {
     "origin": {"kind": "written"},
     "cases": [{"name": "a", "inputs": {"params": {"w": [1.0], "b": 0}, "x": [[1]], "y": [1], "l2": 0.5}}],
 }
+EXPECTED: dict[str, Any] = {
+    **GOOD,
+    "rounding": {"decimals": 1},
+    "cases": [{**GOOD["cases"][0], "expected": {"loss": 1, "grads": {"w": [1], "b": 1}}}],
+}
 RECIPE = {"strategy": "scales", "seed": 1, "scales": [{"x": 2}], "dims": [{"N": 1, "D": 1}]}
 GENERATED = {**{name: GOOD[name] for name in ("version", "problem")}, "origin": {"kind": "generated", "recipe": RECIPE}}
 
@@ -80,7 +85,11 @@ def wrong_documents() -> Iterator[dict[str, Any]]:
     yield changed(GOOD, lambda node: inputs(node).update(l2=-1))
     yield changed(GOOD, lambda node: node["cases"][0].update(expected={"loss": 1}))
     yield changed(GOOD, lambda node: node["cases"][0].update(uninformative=["grads.c"]))
+    yield changed(GOOD, lambda node: inputs(node).update(x=[[1e39]]))
+    yield changed(GOOD, lambda node: node["cases"][0].update(expected={"loss": 1, "grads": {"w": [1], "b": 1}}))
+    yield changed(GENERATED, lambda node: node.update(rounding={"decimals": 1}, cases=EXPECTED["cases"]))
     yield changed(GENERATED, lambda node: node["origin"]["recipe"].update(strategy="none"))
+    yield changed(GENERATED, lambda node: node["origin"]["recipe"]["dims"][0].update(N=9))
     yield changed(GENERATED, lambda node: node["origin"]["recipe"].update(more=1))
     yield changed(GENERATED, lambda node: node["origin"]["recipe"]["scales"][0].update(z=1))
     yield changed(GENERATED, lambda node: node["origin"]["recipe"]["dims"][0].pop("N"))
@@ -90,6 +99,8 @@ def test_right_documents_are_accepted():
     checked = validator()
     assert checked.is_valid(GOOD)
     assert checked.is_valid(GENERATED)
+    assert checked.is_valid(EXPECTED)
+    assert checked.is_valid({**GENERATED, "cases": GOOD["cases"]})
 
 
 @pytest.mark.parametrize("document", list(wrong_documents()), ids=lambda node: json.dumps(node)[40:])

@@ -235,11 +235,28 @@ EXACT = {
         "max",
         "ones",
     ],
-    *["resize", "signbit", "stack", "where", "zeros", "zeros_like", "nextafter", "frexp", "ldexp", "newaxis"],
+    *[
+        "resize",
+        "signbit",
+        "stack",
+        "where",
+        "zeros",
+        "zeros_like",
+        "nextafter",
+        "frexp",
+        "all",
+        "errstate",
+        "isfinite",
+        "all",
+        "errstate",
+        "isfinite",
+        "ldexp",
+        "newaxis",
+    ],
     *["float32", "float64", "int64", "uint64", "bool_", "inf", "ndarray", "random"],
     *["random.PCG64", "random.SeedSequence", "minimum.reduce"],
 }
-EXACT_MATH = {"inf", "prod"}
+EXACT_MATH = {"inf", "prod", "isfinite", "floor", "ceil"}
 INEXACT_METHODS = {"mean", "std", "var", "dot", "cumsum", "cumprod", "trace"}
 
 

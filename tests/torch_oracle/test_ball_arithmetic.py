@@ -19,12 +19,10 @@ from conformance.files.case_file import load_case_files
 from conformance.files.discovery import find_case_files
 from conformance.files.problem_file import ProblemFolder
 from conformance.judging.documented import SLACK, unit_of
-from conformance.values.arithmetic import CPU
+from conformance.values.arithmetic import CPU, ROUNDED_TO_ZERO
 from conformance.values.case import Case
 
 ROOT = Path(__file__).resolve().parents[2]
-UNDERFLOW = float(np.finfo(np.float32).smallest_subnormal) / 2
-"""A zero in a file stands for whatever float32 rounds to zero."""
 _ROUNDOFF = 2.0**-53
 _STEPS = 64
 """More roundings than lie on any path from an input to an output, for dimensions up to 8: sums included."""
@@ -123,7 +121,9 @@ def test_every_shipped_expected_value_is_the_closed_form_rounded(case: Case) -> 
     for quantity, elements in CLOSED_FORMS[case.problem.name](dict(case.inputs)).items():
         for written, (true, _) in zip(np.ravel(case.expected[quantity]), elements, strict=True):
             unit = unit_of(np.asarray(written), case.rounding).item()
-            assert abs(number(written) - true) <= (0.5 + SLACK) * unit + UNDERFLOW, f"{quantity}: {written}, {true}"
+            assert abs(number(written) - true) <= (0.5 + SLACK) * unit + ROUNDED_TO_ZERO, (
+                f"{quantity}: {written}, {true}"
+            )
 
 
 @pytest.mark.parametrize("seed", range(40))

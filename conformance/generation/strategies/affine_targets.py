@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from conformance.generation.affine import Affine, load_affine
 from conformance.generation.bits import Bits
-from conformance.generation.drawing import Drawing, find_float_arrays, find_leaves
+from conformance.generation.drawing import Drawing, RecipeFault, find_float_arrays, find_leaves
 from conformance.generation.exact_sum import hit
 from conformance.generation.schema_parts import describe_affine
 from conformance.generation.stack import Stack
@@ -30,6 +31,7 @@ _GRID = 2.0**-4
 """What the numbers beside a target are multiples of."""
 _PIVOTS = (0.25, 0.5, 1.0)
 """Powers of two, which divide exactly, none above one, since the smallest target has no half."""
+_MOST_HITS = 100_000
 _SHOWN = 4
 """So many targets are told in a case's reason."""
 
@@ -121,7 +123,7 @@ def _list_hits(
         around = [np.nextafter(target, np.float32(-np.inf)), target, np.nextafter(target, np.float32(np.inf))]
         targets += map(float, around if recipe.get("neighbours") else [target])
     rows = find_float_arrays(problem)[affine.inputs].dims[0]
-    companions = {
+    companions: dict[str, list[float]] = {
         name: problem.domain[name]["enum"]
         for name, leaf in find_leaves(problem).items()
         if not affine.units
@@ -129,6 +131,12 @@ def _list_hits(
         and leaf.dims == (rows,)
         and "enum" in problem.domain.get(name, {})
     }
+    hits = math.prod([len(targets), *map(len, companions.values())])
+    if hits > _MOST_HITS:
+        raise RecipeFault(
+            ("targets",),
+            f"found {hits} targets with all values of {', '.join(companions)}, wanted at most {_MOST_HITS}",
+        )
     return list(itertools.product(dict.fromkeys(targets), *companions.values())), list(companions)
 
 
