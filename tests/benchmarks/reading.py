@@ -1,5 +1,7 @@
 """The time of reading a large case file, as a ratio to what ``json.loads`` alone takes for it, side by side in one run.
 
+And the time of telling faults, as a ratio of four times as many to one part: 4 where it is in proportion.
+
 Usage: python tests/benchmarks/reading.py [--repeat N] [--cases N] [--seed N]
 """
 
@@ -15,12 +17,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from conformance.errors import InputFault
 from conformance.files.case_file import load_cases
 from conformance.files.problem_file import ProblemFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 8.0
 GOAL = 5.0
+GROWTH = 6.0
 HEAD = """{
   "$schema": "../schema/case.schema.json",
   "version": 1,
@@ -92,9 +96,32 @@ def main() -> None:
             parse, read = seconds(lambda: json.loads(text)), seconds(lambda: load_cases(file, ProblemFolder(ROOT)))
             ratios.append(read / parse)
             print(f"{parse:14.2f}  {read:14.2f}  {ratios[-1]:5.2f}")
+        growth = tell_faults(Path(folder) / "wrong.json", options.seed)
     median = statistics.median(ratios)
     print(f"median ratio {median:.2f} (at most {LIMIT:g}; goal {GOAL:g})")
-    sys.exit(median > LIMIT)
+    print(f"faults, four times as many: {growth:.2f} times as long (at most {GROWTH:g})")
+    sys.exit(median > LIMIT or growth > GROWTH)
+
+
+def tell_faults(file: Path, seed: int) -> float:
+    """How much longer four times as many faults take."""
+
+    def tell(count: int) -> float:
+        write(count, seed, file)
+        file.write_text(file.read_text("utf-8").replace('"name"', '"more": 1, "name"'), encoding="utf-8")
+        return seconds(lambda: refuse(file))
+
+    tell(100)
+    return tell(8000) / tell(2000)
+
+
+def refuse(file: Path) -> None:
+    """Nothing; reads a file that is wrong."""
+    try:
+        load_cases(file, ProblemFolder(ROOT))
+    except InputFault:
+        return
+    raise AssertionError("a file with faults was read")
 
 
 if __name__ == "__main__":
