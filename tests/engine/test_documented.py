@@ -17,7 +17,11 @@ from conformance.values.case import Rounding
         (123456.4, 123456.0, Rounding("significant", 6), False),
         (123456.6, 123456.0, Rounding("significant", 6), True),
         (0.0, 0.0, Rounding("significant", 6), False),
-        (1e-300, 0.0, Rounding("significant", 6), True),
+        (1e-300, 0.0, Rounding("significant", 6), False),  # float32 holds no other number for it
+        (1e-44, 0.0, Rounding("significant", 6), True),
+        (0.999996, 1.0, Rounding("significant", 6), True),
+        (0.9999996, 1.0, Rounding("significant", 6), False),
+        (1.000004, 1.0, Rounding("significant", 6), False),
         (np.nan, 0.0, Rounding("decimals", 6), True),
     ],
 )
