@@ -20,6 +20,7 @@ from ._operations import (
     EXACT,
     FUNCTIONS,
     NAMESPACES,
+    ORDERS,
     PRODUCTS,
     REFUSED,
     ROUNDED,
@@ -33,7 +34,8 @@ from ._operations import (
 
 _SPECIAL = frozenset(("pow", "threshold_backward", "softplus_backward"))
 _CLASSIFIED = (
-    (ACCUMULATIONS | CHOICES | COMPARISONS | EXACT | FUNCTIONS | PRODUCTS | ROUNDED | SIGNS | STEPS | SUMS | _SPECIAL)
+    (ACCUMULATIONS | CHOICES | COMPARISONS | EXACT | FUNCTIONS | ORDERS | PRODUCTS | ROUNDED | SIGNS | STEPS | SUMS)
+    | _SPECIAL
     | DECOMPOSITIONS.keys()
     | ALTERNATIVES.keys()
 )

@@ -49,6 +49,8 @@ STEPS = frozenset("floor ceil round trunc".split())
 SIGNS = frozenset("sign sgn".split())
 CHOICES = frozenset("argmax argmin max min".split())
 """Operations that find the position of an extreme value."""
+ORDERS = frozenset("sort topk kthvalue median".split())
+"""Operations that find the positions of values by their rank."""
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(
@@ -61,7 +63,8 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(
         "_local_scalar_dense item nonzero masked_select equal is_nonzero".split(),
         "it takes a value out of the tensors, so that what follows escapes the rounding model; stay with tensors, for "
-        "example torch.where, and with batch dimensions",
+        "example torch.where, and with batch dimensions (one_hot takes out its largest class: compare "
+        "labels.unsqueeze(-1) with torch.arange)",
     ),
     **dict.fromkeys(
         (
@@ -87,8 +90,8 @@ REFUSED: dict[str, str] = {
         "attention as one operation has no rounding rule; write it as matrix products and a softmax",
     ),
     **dict.fromkeys(
-        "sort topk kthvalue median nanmedian mode unique_consecutive _unique2 searchsorted bucketize histc".split(),
-        "ordering has no tie rule yet",
+        "nanmedian mode unique_consecutive _unique2 searchsorted bucketize histc".split(),
+        "its ties have no rule yet; write it with torch.sort, or with comparisons and sums of them",
     ),
 }
 """Refused by name, with the reason and the way out."""

@@ -34,6 +34,13 @@ def _summation_length(values: Tensor, dims: Sequence[int]) -> float:
     return max(blocked, float(math.prod(min(size, _WINDOW) for size in sizes)))
 
 
+def _reduced(values: Tensor, extreme: Tensor) -> list[int]:
+    """The dimensions along which `extreme` was chosen from tensors like `values`; none where that cannot be told."""
+    if extreme.dim() != values.dim():
+        return []
+    return [dim for dim in range(values.dim()) if extreme.shape[dim] != values.shape[dim]]
+
+
 def _is_power_of_two(value: float) -> bool:
     return abs(math.frexp(value)[0]) == 0.5
 
@@ -223,15 +230,25 @@ class RoundedRun(RowMode):
         if thrown is None:
             return natural
         near, heads = thrown
+        if name == "ne":
+            return natural & ~(near & heads)
         if equality:
-            return natural | (near & heads) if name == "eq" else natural & ~(near & heads)
+            chosen = natural | (near & heads)
+            return chosen if extreme is None else self._let_others_win(chosen, natural, extreme)
         return torch.where(near, heads, natural)
+
+    def _let_others_win(self, chosen: Tensor, natural: Tensor, extreme: Tensor) -> Tensor:
+        """In half of the runs in which a coin has chosen others too, the extreme element is not among the chosen."""
+        dims = _reduced(natural, extreme)
+        direction = self._grids.direction("beaten extreme", natural.shape)
+        if not dims or direction is None:
+            return chosen
+        beaten = (chosen & ~natural).any(dims, keepdim=True) & (direction < 0)
+        return chosen & ~(natural & beaten)
 
     def _part_extremes(self, func: Any, natural: Tensor, extreme: Tensor) -> Tensor:
         """Where several elements are the extreme one, a tie that rounding cannot turn, some of them at random."""
-        if extreme.dim() != natural.dim():
-            return natural
-        dims = [dim for dim in range(natural.dim()) if extreme.shape[dim] != natural.shape[dim]]
+        dims = _reduced(natural, extreme)
         if not dims:
             return natural
         tied = natural & (natural.sum(dims, keepdim=True) > 1)

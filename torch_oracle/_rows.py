@@ -22,12 +22,14 @@ from ._operations import (
     COMPARISONS,
     EXACT,
     FUNCTIONS,
+    ORDERS,
     PRODUCTS,
     ROUNDED,
     SIGNS,
     STEPS,
     SUMS,
 )
+from ._orders import order
 
 _CONSTANT_OPERANDS = frozenset(("clamp", "clamp_max", "clamp_min", "masked_fill", "maximum", "minimum", "where"))
 _FILLS = frozenset(("fill", "full", "full_like", "new_full"))
@@ -82,6 +84,8 @@ class RowMode(ClassifyingMode):
             return self._compare_operands(func, name, args)
         if name in SIGNS or name in STEPS or name in CHOICES:
             return self._step(func, name, args, kwargs)
+        if name in ORDERS:
+            return self._order(func, name, args, kwargs)
         if name in ACCUMULATIONS:
             return self.accumulate(func, name, args, kwargs)
         if name in ALTERNATIVES:
@@ -203,6 +207,18 @@ class RowMode(ClassifyingMode):
         if args[1:] or kwargs:
             self.refuse(func, "rounding to decimals has no tie rule")
         return self._round_to_whole(func, name, values)
+
+    def _order(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+        if not args[0].is_floating_point():
+            return func(*args, **kwargs)
+        return order(
+            func,
+            name,
+            args,
+            kwargs,
+            compare=lambda above, difference: self.compare(func, "gt", above, difference, None),
+            refuse=lambda reason: self.refuse(func, reason),
+        )
 
     def _round_to_whole(self, func: Any, name: str, values: Tensor) -> Tensor:
         result = func(values)

@@ -20,7 +20,8 @@ RESOLVED_DIGITS = 2.0
 class Estimate:
     """The oracle's float64 `value` of one quantity, and the standard deviation `sigma` of its rounding errors.
 
-    Both have the quantity's shape. Integers and booleans compare exactly and have no sigma.
+    Both have the quantity's shape. Integers and booleans compare exactly and have no sigma, except where they hang on a
+    comparison that rounding can turn: sigma is then the size of the jump, and 0 in the elements that rounding leaves.
     """
 
     value: NDArray[Any]

@@ -66,11 +66,61 @@ def test_the_other_commands_know_them_too(conformance: Command, root: Path):
         assert 0 == made.returncode, made.stdout + made.stderr
     checked = conformance("validate", "--root", root, "--values")
     assert 0 == checked.returncode, checked.stdout + checked.stderr
-    assert "2 problem files, 4 case files, 10 cases, 8 cases with expected values checked, 0 faults" in checked.stdout
+    assert "2 problem files, 4 case files, 12 cases, 10 cases with expected values checked, 0 faults" in checked.stdout
     for case in ("label_smoothing/written/smoothed", "top_ranks/written/one"):
         told = conformance("explain", case, "--root", root, "--script", root / "again.py")
         assert 0 == told.returncode, told.stdout + told.stderr
         assert (root / "again.py").is_file()
+
+
+SORTING = """
+import torch
+
+def evaluate(x, k, key):
+    order = x.argsort(-1, descending=True)
+    ranks = order.argsort(-1)
+    return x.topk(k).values.sum(-1), ranks, ranks < k
+"""
+
+
+def test_an_oracle_may_sort(conformance: Command, root: Path):
+    (root / "torch_oracle" / "top_ranks.py").write_text(SORTING)
+    done = conformance("run", "cases/top_ranks", cwd=root)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert "4 agree · 4 cases of 1 problem" in done.stdout
+
+
+NEAR = """{"version": 1, "problem": "winner", "origin": {"kind": "written"}, "cases": [
+    {"name": "clear", "inputs": {"x": [0.5, 1.25, 0.25]}},
+    {"name": "near-tie", "inputs": {"x": [1.4000001, 1.4, 0.25]}}]}"""
+WINNER = """{"version": 1, "problem": "winner", "title": "The largest",
+    "statement": "argmax(1.1 x - 0.3 x^2)",
+    "inputs": {"x": "float32[N]"}, "outputs": {"tuple": ["int32[]", "bool[N]"]}, "domain": {"N": {"minimum": 2}}}"""
+LARGEST = {
+    "torch_oracle": "def evaluate(x):\n    y = x * 1.1 - x * x * 0.3\n"
+    "    return y.argmax(-1), y == y.amax(-1, keepdim=True)\n",
+    "jax_impl": "import jax.numpy as jnp\n\ndef evaluate(x):\n    y = 1.1 * x - 0.3 * x * x\n"
+    "    return jnp.argmax(y).astype(jnp.int32), y == y.max()\n",
+}
+
+
+def test_whole_numbers_that_rounding_decides_agree_and_are_no_proof(conformance: Command, tmp_path: Path):
+    for side, text in LARGEST.items():
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "winner.py").write_text(text)
+    cases = tmp_path / "cases" / "winner"
+    cases.mkdir(parents=True)
+    (cases / "problem.json").write_text(WINNER)
+    (cases / "written.json").write_text(NEAR)
+    done = conformance("run", cwd=tmp_path)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    alone = conformance("run", "winner/written/near-tie", cwd=tmp_path)
+    assert 3 == alone.returncode, alone.stdout + alone.stderr
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(LARGEST["jax_impl"].replace("y == y.max()", "y <= y.max()"))
+    done = conformance("run", "winner/written/near-tie", "--impl", wrong, cwd=tmp_path)
+    assert 1 == done.returncode, done.stdout + done.stderr
+    assert "  1[2]: z inf is above the limit 8; 1 of 3 elements wrong\n" in done.stdout
 
 
 RECIPE = """{"version": 1, "problem": "%s", "origin": {"kind": "generated", "recipe": %s}}"""

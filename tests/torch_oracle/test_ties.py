@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance.errors import OracleRefusal
+from conformance.judging.standardised import standardise
+from conformance.values.arithmetic import CPU
 
 TIES = {
     "relu at 0": ("loss = torch.relu(x).sum((-2, -1))", [[0.0, 1.0, 2.0]], "1 element"),
@@ -76,3 +80,46 @@ def test_clear_decisions_throw_no_coin(name: str, estimate_body: Any) -> None:
     assert () == estimation.coins
     assert estimation.quantities["loss"].resolved
     assert estimation.quantities["grad"].resolved
+
+
+_NEAR_TIE = np.array([1.0, 1.0000001, 0.0, -1.0], np.float32)
+DECIDED = {
+    "int32[]": "return y.argmax(-1)",
+    "bool[N]": "return y == y.amax(-1, keepdim=True)",
+    "int32[N]": "return (y.unsqueeze(-2) - y.unsqueeze(-1) - torch.eye(4, dtype=y.dtype) > 0).sum(-1)",
+}
+
+
+@pytest.fixture
+def load_decided(load: Any) -> Any:
+    """Loads an oracle that decides something about a vector, by the type of what it returns."""
+
+    def load_decided(output: str) -> Any:
+        source = f"import torch\ndef evaluate(x):\n    y = x * 1.1 - x * x * 0.3\n    {DECIDED[output]}\n"
+        return load(source, {"x": "float32[N]"}, output)
+
+    return load_decided
+
+
+@pytest.mark.parametrize("output", DECIDED)
+def test_an_exact_quantity_that_rounding_decides_is_judged_by_its_jump(output: str, load_decided: Any) -> None:
+    oracle = load_decided(output)
+    decided, clear = (
+        oracle.estimate([{"x": x}], CPU, runs=32, seeds=[3])[0].quantities["output"]
+        for x in (_NEAR_TIE, np.array([1.0, 2.0, 0.0, -1.0], np.float32))
+    )
+    assert clear.sigma is None
+    assert clear.resolved
+    assert decided.sigma is not None
+    assert not decided.resolved
+    if decided.sigma.ndim:
+        # The others are as exact as ever.
+        assert [True, True, False, False] == (decided.sigma > 0).tolist()
+    other = decided.value.copy()
+    other[...] = np.array(other)[..., [1, 0, 2, 3]] if other.ndim else 1 - other
+    assert standardise(other, decided).agrees
+
+
+def test_an_exact_quantity_is_still_wrong_where_rounding_decides_nothing(load_decided: Any) -> None:
+    estimate = load_decided("int32[N]").estimate([{"x": _NEAR_TIE}], CPU, runs=32, seeds=[3])[0].quantities["output"]
+    assert math.isinf(standardise(estimate.value + np.array([0, 0, 0, 1]), estimate).largest)
