@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.errors import FileFault, InputFault, UnknownProblem
 from conformance.files.case_reader import CaseReader
-from conformance.files.case_schema import create_case_schema
+from conformance.files.case_schema import load_case_schema
 from conformance.files.content_hash import hash_content
 from conformance.files.document import Document, load_document, show
 from conformance.files.generated import RECIPE, blame_recipe, expand_document, is_generated
@@ -29,7 +29,7 @@ def load_cases(file: Path, problem_of: Callable[[str], Problem]) -> list[Case]:
     """
     document = load_document(file)
     problem = load_problem_of(document, problem_of)
-    faults = [*document.faults, *create_case_schema(problem).check(document)]
+    faults = [*document.faults, *load_case_schema(problem).check(document)]
     faults += _check_place(document, problem)
     if not faults and "cases" not in document.value:
         return read_expanded(document, problem)
@@ -46,7 +46,7 @@ def read_expanded(document: Document, problem: Problem) -> list[Case]:
     """
     expanded = expand_document(document, problem)
     try:
-        cases = _read_cases(expanded, problem, create_case_schema(problem).check(expanded))
+        cases = _read_cases(expanded, problem, load_case_schema(problem).check(expanded))
     except InputFault as error:
         raise InputFault(*blame_recipe(document, error.faults)) from None
     line, _ = document.locate(RECIPE)

@@ -16,6 +16,22 @@ from conformance.values.tree import leaves
 MAX_SEED = 2**31 - 1
 
 
+_KEPT = 64
+_schemas: dict[int, tuple[Problem, Schema]] = {}
+
+
+def load_case_schema(problem: Problem) -> Schema:
+    """The schema of `problem`'s case files; the last ones are kept, since it takes longer to make than to use."""
+    held, schema = _schemas.get(id(problem), (None, None))
+    if held is not problem or schema is None:
+        if len(_schemas) >= _KEPT:
+            _schemas.clear()
+        schema = create_case_schema(problem)
+        # The problem is held too, so that no other gets its id.
+        _schemas[id(problem)] = problem, schema
+    return schema
+
+
 def create_case_schema(problem: Problem) -> Schema:
     """The schema of `problem`'s case files."""
     frame: dict[str, Any] = copy.deepcopy(dict(load_schema("case").node))

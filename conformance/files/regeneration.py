@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conformance.errors import FileFault, InputFault
 from conformance.files.case_file import load_problem_of, read_expanded
-from conformance.files.case_schema import create_case_schema
+from conformance.files.case_schema import load_case_schema
 from conformance.files.document import Document, load_document
 from conformance.files.generated import MOST_BYTES, fill_in, is_generated, leave_out
 from conformance.values.problem import Problem
@@ -37,7 +37,7 @@ def regenerate(file: Path, problem_of: Callable[[str], Problem]) -> Regenerated 
     # What the file holds as cases is replaced, so nothing in it matters.
     head = Document(file, document.text, {name: part for name, part in document.value.items() if name != "cases"})
     faults: list[FileFault] = [fault for fault in document.faults if not fault.path.startswith("$.cases[")]
-    faults += create_case_schema(problem).check(head)
+    faults += load_case_schema(problem).check(head)
     if faults:
         raise InputFault(*sorted(faults))
     cases = read_expanded(document, problem)

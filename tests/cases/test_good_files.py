@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from conformance.errors import InputFault
 from conformance.files.case_file import load_cases
 from conformance.files.discovery import find_case_files
 from conformance.files.problem_file import ProblemFolder
@@ -93,46 +89,3 @@ def test_neighbours_have_the_shapes_and_the_domain_and_differ(root: Path):
                     assert np.all(own != others[1])
                     assert np.all(others[0] != others[1])
             assert repr(neighbours(case)) == repr(neighbours(case))
-
-
-MUTATIONS = st.lists(
-    st.tuples(
-        st.floats(0, 1),
-        st.integers(0, 6),
-        st.sampled_from(["", "0", "-", "e9", "[", "]", "{", '"', ",", "null", "1e39", "é"]),
-    ),
-    min_size=1,
-    max_size=3,
-)
-
-
-@settings(
-    max_examples=400, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(MUTATIONS)
-def test_a_mutated_file_is_read_exactly_or_refused_with_a_place(
-    load: Load, good: str, mutations: list[tuple[float, int, str]]
-):
-    text = good
-    for place, length, insert in mutations:
-        at = int(place * len(text))
-        text = text[:at] + insert + text[at + length :]
-    try:
-        cases = load(text)
-    except InputFault as error:
-        lines = text.count("\n") + 1
-        for line in str(error).splitlines():
-            found = re.match(r"bad\.json:(\d+):(\d+): \$", line)
-            assert found is not None, line
-            assert 1 <= int(found[1]) <= lines
-        return
-    written = json.loads(text)["cases"]
-    assert [case["name"] for case in written] == [case.name for case in cases]
-    for node, case in zip(written, cases, strict=True):
-        for (_, value), (_, read) in zip(_scalars(node["inputs"]), _scalars(case.inputs), strict=True):
-            assert np.float32(value) == np.float32(read)
-
-
-def _scalars(node: object):
-    for name, leaf in leaves(node):
-        yield from ((name, value) for value in np.ravel(leaf)) if isinstance(leaf, np.ndarray) else [(name, leaf)]
