@@ -14,8 +14,9 @@ FAULTS = sorted((ROOT / "tests" / "faults").glob("*/*.py"))
 def test_a_mistake_is_caught_by_the_shipped_cases(conformance: Command, fault: Path, tmp_path: Path):
     results = tmp_path / "results.jsonl"
     cases = ROOT / "cases" / fault.parent.name
-    # More than one failure, since a broken contract says nothing of the numbers.
-    done = conformance("run", cases, "--impl", fault, "--results", results, "--maxfail", "12")
+    # Where tanh itself is replaced the contract is broken too, which says nothing of the numbers: it takes more cases.
+    contract_too = cases.name == "residual_mlp_block" and "jnp.tanh" not in fault.read_text("utf-8")
+    done = conformance("run", cases, "--impl", fault, "--results", results, "--maxfail", "15" if contract_too else "3")
     assert 1 == done.returncode, done.stdout + done.stderr
     wrong = [fault for record in load_nodes(results, "record") for fault in record["faults"]]
     assert any(fault["verdict"] == "disagree" for fault in wrong), done.stdout
