@@ -44,7 +44,7 @@ def test_a_changed_digit_is_named_wherever_it_is(conformance: Command, root: Pat
             f"{CASES}/reported.json:69:28: $.cases[9].expected.loss: found 13.2509116, wanted 13.2509115, which the",
             "rounds",
         ),
-        (f"{CASES}/sizes.json:20:53: $.cases[0].inputs.params.b: found ", ", which the recipe gives"),
+        (f"{CASES}/sizes.json:20:54: $.cases[0].inputs.params.b: found ", ", which the recipe gives"),
         ("cases/residual_mlp_block/saturation.json:", ", which the recipe gives"),
     ):
         assert any(line.startswith(start) and message in line for line in faults), (start, done.stdout)
